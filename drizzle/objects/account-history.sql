@@ -7,8 +7,3 @@ comment on view account_history is
   'What the service said of the account, one row each time that it was asked: hourly, and before '
   'planning.';
 comment on column account_history.at is 'When it was asked.';
-comment on column account_history.balance_usd is 'The money that is left on the account.';
-comment on column account_history.day_limit_usd is 'What the account may spend a day.';
-comment on column account_history.day_spent_usd is 'What it had spent on that day, by whichever program.';
-comment on column account_history.calls_per_minute is 'How many calls a minute the account may make.';
-grant select on account_history to storerank_editor, storerank_reader;

@@ -39,41 +39,10 @@ left join lateral (
 ) past on true;
 comment on view alert_history is
   'What the rules of alerts found, and what became of it: one row per event.';
-comment on column alert_history.project is 'The project.';
-comment on column alert_history.rule is 'The name of the rule.';
 comment on column alert_history.kind is 'The kind of the rule at the time.';
-comment on column alert_history.severity is 'info, warning or critical.';
 comment on column alert_history.slot is 'The slot, or the beginning of the day or period, that it is of.';
 comment on column alert_history.store is 'ios_store or android_store; null where it is about neither.';
-comment on column alert_history.list is 'keyword or chart; null where it is about neither.';
-comment on column alert_history.keyword is 'The keyword; null where it is not about one.';
-comment on column alert_history.collection is 'The collection of a chart; null where it is not about one.';
-comment on column alert_history.category is 'The category of a chart; null for all of the collection.';
-comment on column alert_history.location is
-  'The name of the location; its code until the references are loaded.';
-comment on column alert_history.location_code is 'The code of the location at the service.';
-comment on column alert_history.language is 'The language code.';
-comment on column alert_history.app_id is 'The id of the app in its store.';
 comment on column alert_history.app is 'What the project calls the app, else its title or id.';
-comment on column alert_history.rival_id is 'The id of the competitor that overtook it.';
-comment on column alert_history.rival is 'What the project calls that competitor, else its title or id.';
-comment on column alert_history.before is
-  'Rank, percent, count or rating before; of a rank null where it was not within depth_before.';
-comment on column alert_history.after is 'The same now.';
-comment on column alert_history.compared_slot is
-  'What it is compared with, or what was otherwise last; null where nothing was.';
-comment on column alert_history.depth is 'How many ranks were looked at now.';
-comment on column alert_history.depth_before is 'How many ranks were looked at then.';
-comment on column alert_history.check_url is
-  'Where a person sees the same at the store, as the service said last; null where nothing was measured.';
-comment on column alert_history.detail is 'What else there is to say, by kind.';
-comment on column alert_history.found_at is 'When it was found.';
 comment on column alert_history.state is
   'waiting (for its message), pending, delivered, dead (given up), empty, cooldown, channel or beginning '
   '(held back).';
-comment on column alert_history.delivered_at is 'When its message was delivered.';
-comment on column alert_history.channel is 'The name of the rule''s channel.';
-comment on column alert_history.message_id is 'The id that the receiver sees.';
-comment on column alert_history.event_id is 'The number of the event.';
-comment on column alert_history.rule_id is 'The number of the rule.';
-grant select on alert_history to storerank_editor, storerank_reader;

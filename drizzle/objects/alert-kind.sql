@@ -87,12 +87,3 @@ from (values
 ) k (name, tells, takes, needs, threshold_counts, threshold_from, threshold_to);
 comment on view alert_kind is 'The kinds of rules of alerts: what alert_rule.kind may be.';
 comment on column alert_kind.name is 'The name of the kind.';
-comment on column alert_kind.tells is 'What a rule of it tells of.';
-comment on column alert_kind.takes is
-  'Which columns of alert_rule it takes, beside those that every rule has: project, name, kind, channel, '
-  'severity, cooldown, enabled and note.';
-comment on column alert_kind.needs is 'Which of them have to be given.';
-comment on column alert_kind.threshold_counts is 'What threshold counts; null where it takes none.';
-comment on column alert_kind.threshold_from is 'The least threshold.';
-comment on column alert_kind.threshold_to is 'The greatest threshold.';
-grant select on alert_kind to storerank_editor, storerank_reader;

@@ -88,12 +88,7 @@ comment on view alert_problem is
   'What keeps alerts from being found or told, one row per problem, with a sentence saying what to do. Part '
   'of watch_problem.';
 comment on column alert_problem.watch_table is 'alert_channel or alert_rule.';
-comment on column alert_problem.watch_id is 'The id of the row in that table.';
-comment on column alert_problem.project is 'The project of a rule.';
-comment on column alert_problem.store is 'The store of a rule.';
 comment on column alert_problem.subject is 'The name of the channel or rule.';
 comment on column alert_problem.problem is
   'channel_settings, receiver_gone, delivery_failing, delivery_dead, recipient_refused, app_unknown or '
   'matches_nothing.';
-comment on column alert_problem.message is 'What is wrong, and what to do, as a sentence.';
-grant select on alert_problem to storerank_editor, storerank_reader;

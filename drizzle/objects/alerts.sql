@@ -16,7 +16,6 @@ begin
 end $$;
 comment on function note_alert_due(integer[], timestamptz[], text[]) is
   'Notes what was stored for the rules of its projects: target, slot, and the gap or null of each row.';
-revoke execute on function note_alert_due(integer[], timestamptz[], text[]) from public;
 
 -- Open tasks are found by their index: a planner that takes them for many where there is none would read all
 -- tasks for the first one.
@@ -36,7 +35,6 @@ language sql stable set enable_seqscan = off set enable_sort = off as $$
   )
 $$;
 comment on function is_collecting(text) is 'Whether a task of something that the project watches is open.';
-revoke execute on function is_collecting(text) from public;
 
 create or replace function note_snapshots() returns trigger
 language plpgsql security definer set search_path = public, pg_temp as $$
@@ -46,7 +44,6 @@ begin
 end $$;
 comment on function note_snapshots() is
   'Notes the snapshots that were stored for the rules of their projects.';
-revoke execute on function note_snapshots() from public;
 
 create or replace trigger note_inserted after insert on app_snapshot
 referencing new table as stored for each statement execute function note_snapshots();
@@ -59,36 +56,14 @@ referencing new table as stored for each statement execute function note_snapsho
 comment on table alert_channel is
   'Where messages of alerts go. The secret is the value of an environment variable of the runners, which '
   'secret_variable names.';
-comment on column alert_channel.id is 'The number of the channel.';
 comment on column alert_channel.name is 'The name by which rules call it.';
 comment on column alert_channel.kind is 'webhook (Standard Webhooks), slack (an incoming webhook) or email.';
-comment on column alert_channel.address is
-  'Of a webhook its URL, of email one to twenty addresses with commas between; null for slack, whose URL is '
-  'the secret.';
-comment on column alert_channel.secret_variable is
-  'The environment variable, ALERT_…, with the secret: the signing secrets of a webhook (several with '
-  'spaces between: signed with each), or the URL that Slack gave. Null for email, which goes by SMTP_URL.';
-comment on column alert_channel.digest is
-  'instant (after each evaluation), daily or weekly (on Mondays), at hour in the time zone of the project.';
-comment on column alert_channel.hour is 'The hour of a digest, 0 to 23, in the time zone of the project.';
-comment on column alert_channel.max_lines is 'Events that one message names, 1 to 40; the rest are counted.';
-comment on column alert_channel.report is 'Whether the page of the report is attached to a digest by e-mail.';
 comment on column alert_channel.enabled is
   'Whether anything is sent; what rules find meanwhile is kept and never sent.';
-comment on column alert_channel.note is 'A note of yours.';
-comment on column alert_channel.retry_from is
-  'Set it, and what was given up since then is sent again under the same ids: update alert_channel set '
-  'retry_from = now() - interval ''7 days'' where name = ''ops'';';
-comment on column alert_channel.tested_at is
-  'When its receiver took a test: what was given up before is no problem any more, and what waits is tried '
-  'at once.';
-comment on column alert_channel.created_at is 'When the row was written.';
 
 comment on table alert_rule is
   'What a project is told of, and through which channel. A new project has none. docs/alerts.md says what '
   'each kind compares.';
-comment on column alert_rule.id is 'The number of the rule.';
-comment on column alert_rule.project is 'The project.';
 comment on column alert_rule.name is 'The name of the rule, once in each project.';
 comment on column alert_rule.kind is
   'What it tells of: the view alert_kind has all kinds, and which columns each takes.';
@@ -97,91 +72,42 @@ comment on column alert_rule.app_id is
   'Only this app of the project, own or competitor; null: those of role.';
 comment on column alert_rule.role is 'Whose apps, where app_id is null: own, competitor or any.';
 comment on column alert_rule.keyword is 'Only this keyword; null: all keywords and charts.';
-comment on column alert_rule.tag is 'Only keywords and charts with this tag; null: all.';
-comment on column alert_rule.direction is
-  'Only what rose (up: a better rank, more visibility, into the top) or fell (down); any: both.';
-comment on column alert_rule.threshold is
-  'From where on it is told. What it counts for a kind is in alert_kind.';
-comment on column alert_rule.threshold_11_to_30 is
-  'Places, where the better of the two ranks is 11 to 30; null: threshold.';
-comment on column alert_rule.threshold_beyond is
-  'Places, where the better of the two ranks is beyond 30; null: threshold_11_to_30.';
-comment on column alert_rule.top is
-  'The N of "top N"; of overtaken where the competitor has to stand now, null: anywhere.';
-comment on column alert_rule.compared_with is
-  '1 day, 7 days or 30 days before; of rank_moved also best (the best rank of window_days) or base (the '
-  'rank in base).';
-comment on column alert_rule.base is 'The rank that compared_with = base compares with.';
-comment on column alert_rule.window_days is 'The days before in which the best rank is looked for; null: 90.';
 comment on column alert_rule.channel is
   'The name of the channel that tells it; null: it is kept in alert_history alone.';
-comment on column alert_rule.severity is 'info, warning or critical: a message has the gravest first.';
-comment on column alert_rule.cooldown is
-  'After an event was delivered, how long the same subject is not told again by this rule, from slot to '
-  'slot.';
 comment on column alert_rule.enabled is 'Whether the rule is looked at.';
-comment on column alert_rule.note is 'A note of yours.';
-comment on column alert_rule.created_at is 'When the row was written.';
 
 comment on table alert_due is
   'Measurements and gaps that no rule has looked at yet: a row for each batch that was stored at once. '
   'Written by note_alert_due in the transaction that stores them.';
-comment on column alert_due.id is 'The number of the batch.';
-comment on column alert_due.project_id is 'project.id, of a project with rules.';
-comment on column alert_due.slot is 'When the measurements were due.';
-comment on column alert_due.target_ids is
-  'The measured targets; one may stand in several rows, as when a measurement takes the place of a gap.';
-comment on column alert_due.noted_at is 'When they were stored.';
 
 comment on table alert_event is
   'What a rule found, once for each rule, subject and slot. The view alert_history shows it with names.';
-comment on column alert_event.id is 'The number of the event.';
-comment on column alert_event.rule_id is 'The rule.';
 comment on column alert_event.subject is 'What it is about, as a key: target and apps by their numbers.';
 comment on column alert_event.slot is 'The slot, or the beginning of the day or period, that it is of.';
 comment on column alert_event.compared_slot is
   'What it is compared with, or since when it is true. An earlier event of the same rule, subject and '
   'direction that is later than this has told it already.';
 comment on column alert_event.kind is 'The kind of the rule at the time.';
-comment on column alert_event.severity is 'The severity of the rule at the time.';
 comment on column alert_event.target_id is 'The measured target, where it is about one.';
 comment on column alert_event.app is 'The app in the dictionary, where it is about one.';
 comment on column alert_event.rival is 'The competitor that overtook it.';
-comment on column alert_event.before is
-  'Rank, percent, count or rating before; of a rank null where it was not within depth.';
-comment on column alert_event.after is 'The same now.';
-comment on column alert_event.detail is 'What else there is to say, by kind.';
-comment on column alert_event.found_at is 'When it was found.';
 comment on column alert_event.message_id is
   'The message that tells it; null while it waits for one, or is held back.';
-comment on column alert_event.held_back is
-  'cooldown, channel (the rule had none, or it was disabled) or beginning (of what is over, which was not '
-  'told): why it is not told.';
 
 comment on table alert_message is
   'What is sent to a channel as one, at least once, under the same id each time.';
 comment on column alert_message.id is 'The id that the receiver sees: webhook-id, Message-ID.';
-comment on column alert_message.channel_id is 'The channel; null when it was deleted.';
-comment on column alert_message.project_id is 'project.id of the project whose events it tells.';
-comment on column alert_message.digest_at is 'The hour of a digest; null for what is told at once.';
 comment on column alert_message.state is
   'pending, delivered, dead (given up) or empty (all of it was held back by cooldowns).';
-comment on column alert_message.content is 'What is sent, from the first attempt on.';
-comment on column alert_message.attempts is 'How often it was tried.';
-comment on column alert_message.next_at is 'When it is tried next.';
 comment on column alert_message.problem is 'Why the last attempt failed, as a sentence.';
-comment on column alert_message.created_at is 'When it was made.';
-comment on column alert_message.give_up_at is 'The first attempt that fails after it is the last one.';
 comment on column alert_message.ended_at is 'When it was delivered or given up.';
 
 comment on table alert_channel_problem is
   'What is wrong with the settings of a channel, as the last run of the job alerts saw its environment, or '
   'why storerank has disabled it. The view watch_problem shows it.';
-comment on column alert_channel_problem.channel_id is 'The channel.';
 comment on column alert_channel_problem.kind is
   'channel_settings, or receiver_gone (the channel was disabled: its receiver answered HTTP 410).';
 comment on column alert_channel_problem.problem is 'What is wrong, and what to do, as a sentence.';
-comment on column alert_channel_problem.seen_at is 'When it was seen.';
 
 create or replace trigger a_prepare before insert or update on alert_channel
 for each row when (
@@ -221,7 +147,6 @@ begin
 end $$;
 comment on function find_named_by_rule() is
   'Refuses a rule whose project or channel there is not, and says what is near.';
-revoke execute on function find_named_by_rule() from public;
 
 create or replace trigger b_named before insert or update of project, channel on alert_rule
 for each row execute function find_named_by_rule();
@@ -288,7 +213,6 @@ begin
 end $$;
 comment on function refuse_unfit_rule() is
   'Refuses a rule of a kind that there is not, or with columns that its kind does not take, or lacks.';
-revoke execute on function refuse_unfit_rule() from public;
 
 create or replace trigger c_fits_kind before insert or update on alert_rule
 for each row execute function refuse_unfit_rule();
@@ -315,7 +239,6 @@ begin
 end $$;
 comment on function end_channel() is
   'Refuses to delete a channel that rules name, and gives up what still waits for it.';
-revoke execute on function end_channel() from public;
 
 create or replace trigger a_end before delete on alert_channel
 for each row execute function end_channel();
@@ -331,7 +254,6 @@ begin
 end $$;
 comment on function send_again() is
   'Has the messages of a channel that were given up since retry_from sent again, under their ids.';
-revoke execute on function send_again() from public;
 
 create or replace trigger b_send_again after update of retry_from on alert_channel
 for each row when (new.retry_from is not null) execute function send_again();
@@ -343,7 +265,6 @@ begin
   return null;
 end $$;
 comment on function try_at_once() is 'Has what waits for a channel tried at once.';
-revoke execute on function try_at_once() from public;
 
 create or replace trigger b_try_at_once after update of tested_at on alert_channel
 for each row execute function try_at_once();
@@ -367,11 +288,6 @@ end $$;
 comment on function keep_undelivered() is
   'Makes a message of what waits for a channel, as for its next digest, when the channel is disabled: it is '
   'sent when that is enabled again.';
-revoke execute on function keep_undelivered() from public;
 
 create or replace trigger c_keep_undelivered after update of enabled on alert_channel
 for each row when (old.enabled and not new.enabled) execute function keep_undelivered();
-
-grant select, insert, update, delete on alert_rule, alert_channel to storerank_editor;
-grant select on alert_message to storerank_editor;
-grant select on alert_rule to storerank_reader;

@@ -73,32 +73,7 @@ comment on view app_change is
   'What changed on the page of a watched app from one measurement to the next: one row per field. Not '
   'rating, votes, reviews and installs, which app_history has. A filter on day alone reads the whole '
   'history: filter by slot, or ask app_changes(project, from, to).';
-comment on column app_change.project is 'The project.';
-comment on column app_change.store is 'ios_store or android_store.';
-comment on column app_change.app_id is 'The id of the app in its store.';
-comment on column app_change.title is 'The title of the app, as last seen; null until a result names it.';
-comment on column app_change.label is 'What the project calls the app.';
-comment on column app_change.role is 'own or competitor, as last said.';
-comment on column app_change.tags is
-  'The tags of the watch on the app, as they are now; none when the watch is gone.';
-comment on column app_change.day is
-  'The day of the slot in the time zone of the project. A filter on day alone reads the whole history.';
-comment on column app_change.location is
-  'The name of the location; its code until the references are loaded.';
-comment on column app_change.location_code is 'The code of the location at the service.';
-comment on column app_change.language is 'The language code.';
 comment on column app_change.slot is 'The slot of the measurement that shows the new value.';
-comment on column app_change.captured_at is 'When that was measured.';
-comment on column app_change.previous_slot is
-  'The slot of the measurement before it, which shows the old value.';
-comment on column app_change.field is
-  'What changed: title, subtitle, description, version, price, images, …; found when the app left the '
-  'store or came back.';
-comment on column app_change.old_value is 'What it was; a list as JSON, null for nothing.';
-comment on column app_change.new_value is 'What it is; a list as JSON, null for nothing.';
-comment on column app_change.target_id is 'The measured target: what ranking, task and charge call it.';
-comment on column app_change.app is 'The app in the dictionary: app.id.';
-grant select on app_change to storerank_editor, storerank_reader;
 
 create or replace function app_changes(in_project text, from_day date, to_day date)
 returns table (

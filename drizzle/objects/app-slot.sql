@@ -16,24 +16,4 @@ cross join lateral (
 where p.kind in ('app', 'reviews') and p.target_id is not null;
 comment on view app_slot is
   'Every slot that a project asked for the details or the reviews of an app: a measurement, a gap, or '
-  'pending.';
-comment on column app_slot.project is 'The project.';
-comment on column app_slot.target_id is 'The measured target: what ranking, task and charge call it.';
-comment on column app_slot.every is 'How often it was asked for at the time.';
-comment on column app_slot.slot is 'When the measurement was due.';
-comment on column app_slot.captured_at is 'When it was measured; null unless it was.';
-comment on column app_slot.gap is
-  'Null when it was measured; else failed, budget, missed, html_only, or pending.';
-comment on column app_slot.reason is 'Why there is no measurement, when that is known.';
-comment on column app_slot.app is 'The app in the dictionary: app.id.';
-comment on column app_slot.found is 'Whether the store has the app.';
-comment on column app_slot.rating is 'The average rating.';
-comment on column app_slot.votes_count is 'How many rated it.';
-comment on column app_slot.reviews_count is 'How many reviewed it.';
-comment on column app_slot.price_micros is 'The price in millionths of the currency; null for reviews.';
-comment on column app_slot.currency is 'The currency of the price; null for reviews.';
-comment on column app_slot.version is 'The version of the app; null for reviews.';
-comment on column app_slot.installs_count is
-  'How often it was installed, as far as the store tells; null for reviews.';
-comment on column app_slot.updated_at is 'When the app was last updated in the store; null for reviews.';
-grant select on app_slot to storerank_editor, storerank_reader;
+  'pending. What only a page shows (price, version, installs, update) is null for reviews.';

@@ -8,12 +8,7 @@ join project j on j.name = p.project
 where p.target_id is not null
 group by p.project, j.timezone, p.every;
 comment on view asked_interval is 'How often each project asks or asked for anything, and since when.';
-comment on column asked_interval.project is 'The project.';
-comment on column asked_interval.timezone is 'The time zone of the project.';
-comment on column asked_interval.every is 'How often.';
-comment on column asked_interval.first_slot is 'The first slot of the first period.';
 comment on column asked_interval.last_slot is 'No slot is later.';
-grant select on asked_interval to storerank_editor, storerank_reader;
 
 -- Time zones are looked up once a slot here, and not once a slot of each list. `strict` for the same reason
 -- as project_lists. `rows` of a year: with fewer the planner hashes the history and not the lists, with all

@@ -37,28 +37,13 @@ comment on column audit_problem.kind is
   'cost (another one; adjusted).';
 comment on column audit_problem.posted_at is
   'When the service says that it was posted; of a missing task, when we say so.';
-comment on column audit_problem.path is
-  'The path of the call that posted it, as the service lists it; null when it does not.';
 comment on column audit_problem.store is 'ios_store or android_store; null when the task is not ours.';
-comment on column audit_problem.function is
-  'app_searches, app_info, app_list or app_reviews; null when the task is not ours.';
 comment on column audit_problem.subject is
   'The keyword, the id of the app, or the collection; null when the task is not ours.';
-comment on column audit_problem.location_code is 'The code of the location at the service.';
-comment on column audit_problem.language_code is 'The language code.';
 comment on column audit_problem.slot is 'When the measurement was due; null when the task is not ours.';
-comment on column audit_problem.task_id is 'The task; null when it is not ours.';
 comment on column audit_problem.service_id is
   'The id of the task at the service; of several, that of the first.';
 comment on column audit_problem.tag is
   'The tag at the service, where it lists the task; of several, that of the first.';
-comment on column audit_problem.tasks is
-  'How many tasks the row speaks of: more than one only when they are not ours.';
-comment on column audit_problem.service_usd is
-  'What the service took, net of refunds; null when it does not list the task.';
-comment on column audit_problem.our_usd is
-  'What our books said before an adjustment; null when they had no charge.';
 comment on column audit_problem.adjusted_usd is
   'By how much our books were adjusted; null unless kind is cost.';
-comment on column audit_problem.message is 'What differs, and what to do, as a sentence.';
-grant select on audit_problem to storerank_editor, storerank_reader;

@@ -33,10 +33,3 @@ comment on view budget_use is
   'What the budgets of this day and this month have used: of each project in its time zone, and of all '
   'together in UTC. Spent and reserved count both.';
 comment on column budget_use.project is 'The project; null: all together.';
-comment on column budget_use.period is 'day or month.';
-comment on column budget_use.spent_usd is 'What the service took, less refunds.';
-comment on column budget_use.reserved_usd is 'What tasks that are not charged yet may cost.';
-comment on column budget_use.limit_usd is
-  'daily_usd or monthly_usd of the project; null when it is not set, and of all together, whose limits '
-  'are settings of the runners.';
-grant select on budget_use to storerank_editor, storerank_reader;

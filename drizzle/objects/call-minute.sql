@@ -8,9 +8,6 @@ where c.permit_at > clock_timestamp() - interval '1 hour'
 group by 1, 2;
 comment on view call_minute is
   'The calls of the service in the past hour, over all runners, by minute and kind.';
-comment on column call_minute.minute is 'The minute in which they were made.';
 comment on column call_minute.kind is 'What was called, such as task_post, task_get or tasks_ready.';
-comment on column call_minute.calls is 'How many calls.';
 comment on column call_minute.failed is
   'Those of them that brought no answer, or a refusal by its HTTP status.';
-grant select on call_minute to storerank_editor, storerank_reader;

@@ -9,7 +9,6 @@ begin
 end $$;
 comment on function calls_allowed(integer) is
   'How many calls a minute are allowed: by our own setting and by the account.';
-revoke execute on function calls_allowed(integer) from public;
 
 -- What `call_window` lists may have ended since, or its deadline may have passed, because nobody said how it
 -- ended. In PL/pgSQL, as what follows, because it plans a statement once a session.
@@ -21,7 +20,6 @@ begin
 end $$;
 comment on function calls_in_flight(bigint[], timestamptz) is
   'Those of some calls that are in flight at an instant.';
-revoke execute on function calls_in_flight(bigint[], timestamptz) from public;
 
 -- Permits are numbered in the order of their time, so the window is full when the permit that stands as many
 -- numbers back as are allowed is younger than the window: one look-up, however many calls there are. A permit
@@ -56,8 +54,6 @@ end $$;
 comment on function wait_of_call(text, integer, integer, interval, bigint, integer, timestamptz) is
   'How long a call of a kind has to wait at an instant, by the number of the last permit and of the '
   'calls in flight.';
-revoke execute on function wait_of_call(text, integer, integer, interval, bigint, integer, timestamptz)
-  from public;
 
 -- Without sequential scans: a plan that was made while `api_call` was small would go on reading all of it.
 create or replace function call_wait(
@@ -74,7 +70,6 @@ end $$;
 comment on function call_wait(text, integer, integer, interval) is
   'How long a call of a kind has to wait within the limits of all runners, in milliseconds; 0 when it '
   'may be made.';
-revoke execute on function call_wait(text, integer, integer, interval) from public;
 
 -- By their ids, whatever the statistics say: a plan that was made while `api_call` was small would go on
 -- reading all of it.
@@ -89,7 +84,6 @@ begin
 end $$;
 comment on function end_calls(jsonb) is
   'Writes how calls ended: an array of objects with id, http_status, status_code and error.';
-revoke execute on function end_calls(jsonb) from public;
 
 -- One turn of a runner at the window: its calls that have ended leave their places, and those that wait get
 -- permits, in their order, as many as fit now. Permits are stamped and numbered behind the lock of the one
@@ -147,7 +141,5 @@ end $$;
 comment on function take_call_permits(text[], text[], text, jsonb, integer, integer, integer, interval) is
   'Ends calls, and gives as many of the calls that are asked for as the limits of all runners allow '
   'now, the milliseconds that the next one waits, and how long after the question they were given.';
-revoke execute on function take_call_permits(text[], text[], text, jsonb, integer, integer, integer, interval)
-  from public;
 
 insert into call_window default values on conflict do nothing;

@@ -18,7 +18,6 @@ begin
   return null;
 end $$;
 comment on function close_failed_task() is 'Writes the gap of a task that failed into the history.';
-revoke execute on function close_failed_task() from public;
 
 create or replace trigger close_failed after update of state on task
 for each row when (new.state = 'failed' and old.state <> 'failed') execute function close_failed_task();

@@ -68,4 +68,3 @@ comment on procedure delete_project(text) is
   'Deletes a project with its watches, its notes and alerts, and the history that no other project '
   'asked for. Its money stays: in the charges under project.id, and in all sums over all projects. For '
   'the owner of the database, outside of a transaction; it may be called again after it was broken off.';
-revoke execute on procedure delete_project(text) from public;

@@ -8,8 +8,3 @@ comment on view ended_task is
   ' ended_at, which has an index.';
 comment on column ended_task.ended_at is 'When it ended: of a collected one, when its result was stored.';
 comment on column ended_task.state is 'collected, failed or dropped.';
-comment on column ended_task.store is 'ios_store or android_store.';
-comment on column ended_task.function is 'app_searches, app_list, app_info or app_reviews.';
-comment on column ended_task.slot is 'When the measurement was due.';
-comment on column ended_task.posted_at is 'When the service took it; null when it never did.';
-grant select on ended_task to storerank_editor, storerank_reader;

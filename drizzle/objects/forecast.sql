@@ -99,7 +99,3 @@ comment on function forecast_lines(timestamptz, timestamptz, interval, integer, 
   'intervals share a target, for one. '
   'A task costs price_micros, the watch pays share_micros of it, and without sharing alone_micros; '
   'is_first counts each task once.';
-revoke execute on function forecast_lines(timestamptz, timestamptz, interval, integer, integer, text, text)
-  from public;
-grant execute on function forecast_lines(timestamptz, timestamptz, interval, integer, integer, text, text)
-  to storerank_editor, storerank_reader;

@@ -25,14 +25,6 @@ cross join lateral (
 ) day;
 comment on view job_outcome is
   'How each job fares: its last run, its last success, and the runs of the past 24 hours by how they ended.';
-comment on column job_outcome.job is 'The name of the job.';
 comment on column job_outcome.state is 'Of its last run that has ended: done or failed; null when none has.';
 comment on column job_outcome.at is 'When that run ended.';
-comment on column job_outcome.error is 'Why it failed, as a sentence.';
-comment on column job_outcome.last_success_at is 'When its last successful run ended.';
-comment on column job_outcome.done is 'Runs of the past 24 hours that succeeded.';
 comment on column job_outcome.failed is 'Those that failed.';
-comment on column job_outcome.missed is 'Those that no runner was there for.';
-comment on column job_outcome.owed_since is
-  'When the first run after the last success was due; null when none was.';
-grant select on job_outcome to storerank_editor, storerank_reader;

@@ -8,5 +8,3 @@ with recursive job as (
 )
 select j.name as job from job j where j.name is not null;
 comment on view known_job is 'The jobs that ran in the past 90 days, or were to.';
-comment on column known_job.job is 'The name of the job.';
-grant select on known_job to storerank_editor, storerank_reader;

@@ -9,5 +9,3 @@ exception when insufficient_resources then
 end $$;
 comment on function lack_of_room() is
   'Why the database server cannot write, such as a full disk; null while it can.';
-revoke execute on function lack_of_room() from public;
-grant execute on function lack_of_room() to storerank_editor, storerank_reader;

@@ -27,35 +27,6 @@ left join chart_watch c on p.kind = 'chart' and c.id = p.newest_watch_id;
 comment on view list_follow is
   'The rows of list_period, made to be read of a whole project, each with the time in which no other period '
   'of the project on the same target has a slot.';
-comment on column list_follow.period_id is 'The watch period: watch_period.id.';
-comment on column list_follow.project is 'The project.';
-comment on column list_follow.timezone is 'The time zone of the project.';
-comment on column list_follow.target_id is 'The measured target: what ranking, task and charge call it.';
-comment on column list_follow.store is 'ios_store or android_store.';
-comment on column list_follow.list is 'keyword or chart.';
-comment on column list_follow.keyword is 'The keyword, as it was watched; null for a chart.';
-comment on column list_follow.collection is 'The collection of a chart; null for a keyword.';
-comment on column list_follow.category is
-  'The category of a chart; null for a keyword, and for all of the collection.';
-comment on column list_follow.location is
-  'The name of the location; its code until the references are loaded.';
-comment on column list_follow.location_code is 'The code of the location at the service.';
-comment on column list_follow.language is 'The language code.';
-comment on column list_follow.tags is
-  'The tags of the watch on it, as they are now; none when the watch is gone.';
-comment on column list_follow.weight is
-  'What the keyword is worth beside the others, as its watch says now; 1 for a chart, and when the watch '
-  'is gone.';
-comment on column list_follow.every is 'How often it asked for it.';
-comment on column list_follow.first_slot is 'The first slot of the period.';
-comment on column list_follow.last_slot is 'Its last slot; null while it goes on.';
-comment on column list_follow.ended_at is 'When the period ended; null while it goes on.';
-comment on column list_follow.check_url is
-  'Where a person sees the same at the store, as the service said last; null until a result says it.';
-comment on column list_follow.alone_from is
-  'After it, no earlier period on the same target has a slot on the same day.';
-comment on column list_follow.alone_to is
-  'Before it, no later period on the same target has a slot on the same day.';
 
 -- `strict`, so that it is not inlined: the planner takes it for `rows` lists, where without statistics it
 -- would expect one, and look all else up once per list. Columns of fixed length first: they are read once for
@@ -92,4 +63,3 @@ begin atomic
 end;
 comment on function newest_lists(text) is
   'Each keyword and chart of a project once, as the watch that follows it now, or followed it last, says.';
-grant select on list_follow to storerank_editor, storerank_reader;

@@ -29,29 +29,3 @@ group by p.id, j.name, t.id;
 comment on view list_period is
   'What a project asked for on a keyword or chart, and from when to when: one row per watch period. The'
   ' rank views are made of it.';
-comment on column list_period.period_id is 'The watch period: watch_period.id.';
-comment on column list_period.project is 'The project.';
-comment on column list_period.timezone is 'The time zone of the project.';
-comment on column list_period.target_id is 'The measured target: what ranking, task and charge call it.';
-comment on column list_period.store is 'ios_store or android_store.';
-comment on column list_period.list is 'keyword or chart.';
-comment on column list_period.keyword is 'The keyword, as it was watched; null for a chart.';
-comment on column list_period.collection is 'The collection of a chart; null for a keyword.';
-comment on column list_period.category is
-  'The category of a chart; null for a keyword, and for all of the collection.';
-comment on column list_period.location is
-  'The name of the location; its code until the references are loaded.';
-comment on column list_period.location_code is 'The code of the location at the service.';
-comment on column list_period.language is 'The language code.';
-comment on column list_period.tags is
-  'The tags of the watch on it, as they are now; none when the watch is gone.';
-comment on column list_period.weight is
-  'What the keyword is worth beside the others, as its watch says now; 1 for a chart, and when the watch '
-  'is gone.';
-comment on column list_period.check_url is
-  'Where a person sees the same at the store, as the service said last; null until a result says it.';
-comment on column list_period.every is 'How often it asked for it.';
-comment on column list_period.first_slot is 'The first slot of the period.';
-comment on column list_period.last_slot is 'Its last slot; null while it goes on.';
-comment on column list_period.ended_at is 'When the period ended; null while it goes on.';
-grant select on list_period to storerank_editor, storerank_reader;

@@ -15,9 +15,3 @@ where p.target_id is not null and not exists (
 comment on view list_watch is
   'What the watch that follows a target now, or followed it last, says of it: an opinion of today on '
   'all of its history.';
-comment on column list_watch.project is 'The project.';
-comment on column list_watch.target_id is 'The measured target: what ranking, task and charge call it.';
-comment on column list_watch.tags is 'Its tags; none when the watch is gone, and of pages and reviews.';
-comment on column list_watch.weight is
-  'What the keyword is worth beside the others; 1 for anything else, and when the watch is gone.';
-grant select on list_watch to storerank_editor, storerank_reader;

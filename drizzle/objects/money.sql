@@ -41,8 +41,6 @@ end;
 comment on function money_days(integer, timestamptz) is
   'The days on which money of a project counts: that of all projects together (scope 0), and its own.';
 
-grant select on money_zone to storerank_editor, storerank_reader;
-
 create or replace function begin_money_zone() returns trigger language plpgsql
 security definer set search_path = public, pg_temp as $$
 begin
@@ -50,7 +48,6 @@ begin
   return null;
 end $$;
 comment on function begin_money_zone() is 'The time zone by which the money of a new project counts.';
-revoke execute on function begin_money_zone() from public;
 
 create or replace trigger begin_money_zone after insert on project
 for each row execute function begin_money_zone();
@@ -93,7 +90,6 @@ begin
 end $$;
 comment on function fold_spend(integer) is
   'Adds what transitions have written to spend_change to the totals in spend and ledger.';
-revoke execute on function fold_spend(integer) from public;
 
 -- A day is found by its end. When the time zone of a project is changed, a day of the old zone may overlap
 -- one of the new: for at most a day too much is counted, and never too little.
@@ -235,8 +231,6 @@ end;
 comment on function low_balance() is
   'That the balance of the account may not last for another day, as a sentence; null while it does, and '
   'while it is not known.';
-revoke execute on function low_balance() from public;
-grant execute on function low_balance() to storerank_editor, storerank_reader;
 
 -- For a database whose money was changed by hand. The caller holds the ledger's lock; transitions that commit
 -- meanwhile would be counted twice or not at all, so nothing else may run. Days whose charges are pruned, or
@@ -271,6 +265,5 @@ begin
 end $$;
 comment on function recount_spend() is
   'Computes the totals anew from charges and tasks. Only while nothing else runs.';
-revoke execute on function recount_spend() from public;
 
 insert into ledger default values on conflict do nothing;

@@ -8,7 +8,6 @@ begin
 end $$;
 comment on function wait_for_lock(text) is
   'Waits until no other transaction holds the lock of this name, and holds it to the end of the transaction.';
-revoke execute on function wait_for_lock(text) from public;
 
 -- Until the end of the session, and no transaction stays open for it, which would keep vacuum from its work.
 -- What shows that the holder lives is an advisory lock on a number that it has drawn itself: the server frees
@@ -25,7 +24,6 @@ create or replace function is_lock_held(of_name text) returns boolean language s
 $$;
 comment on function is_lock_held(text) is
   'Whether a session that lives holds the lock of this name to its end.';
-revoke execute on function is_lock_held(text) from public;
 
 create or replace function hold_lock(of_name text) returns boolean language plpgsql volatile as $$
 declare
@@ -41,4 +39,3 @@ begin
 end $$;
 comment on function hold_lock(text) is
   'Holds the lock of this name until the session ends; false when another session has it.';
-revoke execute on function hold_lock(text) from public;

@@ -21,10 +21,3 @@ where p.target_id is not null and s.slot <= (select storerank_now())
 comment on view open_slot is
   'The slots that a watch period asked for and that are not closed, or whose task is open: the current '
   'one, and older ones. Those that are measured already, or a gap, are among them.';
-comment on column open_slot.period_id is 'The watch period: watch_period.id.';
-comment on column open_slot.project is 'The project.';
-comment on column open_slot.kind is 'keyword, chart, app (its page) or reviews.';
-comment on column open_slot.target_id is 'The measured target: what ranking, task and charge call it.';
-comment on column open_slot.every is 'How often it is asked for.';
-comment on column open_slot.slot is 'When the measurement was due.';
-grant select on open_slot to storerank_editor, storerank_reader;

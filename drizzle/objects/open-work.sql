@@ -9,8 +9,6 @@ create or replace function is_recovering() returns boolean language sql stable s
   select is_lock_held('job recover')
 $$;
 comment on function is_recovering() is 'Whether `storerank recover` is at work on this database.';
-revoke execute on function is_recovering() from public;
-grant execute on function is_recovering() to storerank_editor, storerank_reader;
 
 create or replace view open_work as
 select w.kind, w.count, w.since, case when w.count > 0 then w.message end as message
@@ -120,10 +118,8 @@ comment on column open_work.kind is
   'tried again), restored (1 while nothing is posted because the database is older than what was bought),'
   ' no_run (1 while nothing was planned for longer than the shortest watch lasts), or no_room (1 while '
   'the database server cannot write).';
-comment on column open_work.count is 'How many there are.';
 comment on column open_work.since is
   'Of tasks, unplanned and budget_cut the oldest slot; of overdue when the longest awaited was posted; of'
   ' the others since when.';
 comment on column open_work.message is
   'What it means and what to do, as a sentence; null where there is nothing to do.';
-grant select on open_work to storerank_editor, storerank_reader;

@@ -25,16 +25,3 @@ join target t on t.id = s.target_id;
 comment on view owed_slot is
   'Every slot that a project asked for, of keywords, charts, pages and reviews, and what became of it. '
   'A filter on day alone reads the whole history: filter by slot, or ask coverage(project, from, to).';
-comment on column owed_slot.project is 'The project.';
-comment on column owed_slot.store is 'ios_store or android_store.';
-comment on column owed_slot.function is 'app_searches, app_list, app_info or app_reviews.';
-comment on column owed_slot.subject is 'The keyword, the id of the app, or the collection of a chart.';
-comment on column owed_slot.tags is 'The tags of the watch, as they are now; none when it is gone.';
-comment on column owed_slot.day is 'The day of the slot in the time zone of the project.';
-comment on column owed_slot.slot is 'When the measurement was due.';
-comment on column owed_slot.gap is
-  'Null when it was measured; else failed, budget, missed, html_only, or pending.';
-comment on column owed_slot.reason is
-  'Why there is no measurement, when that is known; of a measurement, what of it could not be read.';
-comment on column owed_slot.target_id is 'The measured target: what ranking, task and charge call it.';
-grant select on owed_slot to storerank_editor, storerank_reader;

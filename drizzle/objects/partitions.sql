@@ -35,4 +35,3 @@ end $$;
 comment on function ensure_history_partitions(timestamptz, timestamptz) is
   'Makes the monthly partitions of ranking, app_snapshot and page that are missing for these slots; '
   'returns how many.';
-revoke execute on function ensure_history_partitions(timestamptz, timestamptz) from public;

@@ -6,13 +6,6 @@ where s.kind in ('keyword', 'chart')
 comment on view pending_ranking is
   'The slots of keywords and charts that a watch period asked for and the history has no row of: the '
   'current one, and older ones until they are closed.';
-comment on column pending_ranking.period_id is 'The watch period: watch_period.id.';
-comment on column pending_ranking.project is 'The project.';
-comment on column pending_ranking.kind is 'keyword or chart.';
-comment on column pending_ranking.target_id is 'The measured target: what ranking, task and charge call it.';
-comment on column pending_ranking.every is 'How often it is asked for.';
-comment on column pending_ranking.slot is 'When the measurement was due.';
-grant select on pending_ranking to storerank_editor, storerank_reader;
 
 -- What pending_ranking says, with the range once more for the history: a slot that is one of its rows is in
 -- the range too, and by the range all other partitions are left out before they are opened, which ten years'

@@ -16,16 +16,6 @@ where p.kind = 'app' and not exists (
 group by p.id, a.id;
 comment on view project_app is
   'The apps of each project: each is ranked on every keyword that the project has in the same store.';
-comment on column project_app.project is 'The project.';
-comment on column project_app.store is 'ios_store or android_store.';
-comment on column project_app.app_id is 'The id of the app in its store.';
-comment on column project_app.title is 'The title of the app, as last seen; null until a result names it.';
-comment on column project_app.label is 'What the project calls the app.';
-comment on column project_app.role is 'own or competitor, as last said.';
-comment on column project_app.ended_at is 'When it was last watched; null while it is.';
-comment on column project_app.app is 'The app in the dictionary: app.id.';
-comment on column project_app.tags is
-  'The tags of the watch on the app, as they are now; none when the watch is gone.';
 
 -- `strict` for the same reason as project_lists.
 create or replace function project_apps(in_project text)
@@ -64,4 +54,3 @@ begin atomic
 end;
 comment on function project_cohorts(text) is
   'The apps of project_app_ids, beside them each of their cohorts, and in each store everybody: 0.';
-grant select on project_app to storerank_editor, storerank_reader;

@@ -13,21 +13,12 @@ comment on view project_event is
   'What may explain a move of the ranks: the notes of a project on its days, and the releases of its '
   'apps, whichever of their pages showed them. A filter on day alone reads the whole history of the '
   'pages: ask project_events(project, from, to).';
-comment on column project_event.project is 'The project.';
 comment on column project_event.day is
   'The day, in the time zone of the project; of a release when its page first showed it.';
 comment on column project_event.kind is 'annotation or release.';
 comment on column project_event.store is
   'ios_store or android_store; null for a note on all apps, or on one that the project has not.';
-comment on column project_event.app_id is 'The id of the app in its store; null for a note on all apps.';
-comment on column project_event.title is 'The title of the app, as last seen; null until a result names it.';
-comment on column project_event.label is 'What the project calls the app.';
-comment on column project_event.role is 'own or competitor, as last said.';
 comment on column project_event.text is 'The note; of a release the old and the new version.';
-comment on column project_event.tags is
-  'The tags of the watch on the app, as they are now; none for a note on all apps, and when the watch is '
-  'gone.';
-grant select on project_event to storerank_editor, storerank_reader;
 
 create or replace function project_events(in_project text, from_day date, to_day date)
 returns table (day date, kind text, store text, app_id text, title text, label text, role text, text text,

@@ -78,10 +78,6 @@ comment on view project_problem is
   'Projects that are there most likely by mistake: mistyped, or without an app. A row is a sentence, '
   'and what the project costs a month; `import` and `plan` show them before it costs, and watch_problem'
   ' has them too.';
-comment on column project_problem.project_id is 'project.id.';
-comment on column project_problem.project is 'The project.';
 comment on column project_problem.problem is 'project_nearly_another or project_without_app.';
-comment on column project_problem.message is 'What is wrong, and what to do, as a sentence.';
 comment on column project_problem.monthly_usd is
   'What all that it watches costs in 30 days, shared with nobody.';
-grant select on project_problem to storerank_editor, storerank_reader;

@@ -18,25 +18,7 @@ where not exists (
 );
 comment on view project_target is
   'What each project measures, or has measured: keywords, charts, pages and reviews, each once.';
-comment on column project_target.project is 'The project.';
-comment on column project_target.store is 'ios_store or android_store.';
-comment on column project_target.function is 'app_searches, app_list, app_info or app_reviews.';
-comment on column project_target.keyword is 'The keyword; null for anything else.';
-comment on column project_target.collection is 'The collection of a chart; null for anything else.';
-comment on column project_target.category is
-  'The category of a chart; null for anything else, and for all of the collection.';
-comment on column project_target.app_id is
-  'The id of the app whose page or reviews it is; null for keywords and charts.';
-comment on column project_target.location is
-  'The name of the location; its code until the references are loaded.';
-comment on column project_target.location_code is 'The code of the location at the service.';
-comment on column project_target.language is 'The language code.';
-comment on column project_target.tags is 'The tags of the watch, as they are now; none when it is gone.';
-comment on column project_target.every is 'How often it is asked for, or was last.';
 comment on column project_target.depth is 'How many results are asked for; null for a page.';
-comment on column project_target.priority is '1, or 2 at twice the price.';
-comment on column project_target.ended_at is 'When it was last followed; null while it is.';
-comment on column project_target.target_id is 'The measured target: what ranking, task and charge call it.';
 
 -- `strict` for the same reason as project_lists.
 create or replace function project_targets(in_project text)
@@ -53,4 +35,3 @@ begin atomic
   where t.project = in_project;
 end;
 comment on function project_targets(text) is 'The rows of project_target of one project.';
-grant select on project_target to storerank_editor, storerank_reader;

@@ -46,7 +46,6 @@ comment on table rank_weight is
   '(SISTRIX, "Why (almost) everything you knew about Google CTR is no longer valid", July 2020: 28.5, 15.7, '
   '11.0, 8.0, 7.2, 5.1, 4.0, 3.2, 2.8 and 2.5 % of 80 million keywords), continued as it ends, each rank by '
   '25/28 less than the one before, up to rank 100.';
-comment on column rank_weight.curve is 'The name of the curve: reciprocal, clicks, or one of your own.';
 comment on column rank_weight.rank is
   'The organic rank. A rank that the curve does not name is worth nothing.';
 comment on column rank_weight.weight is 'What the rank is worth; only its ratio to that of rank 1 counts.';
@@ -56,11 +55,5 @@ comment on column keyword_watch.weight is
 comment on table annotation is
   'Notes of a project on its days: a campaign, an outage. The view project_event shows them beside the '
   'releases.';
-comment on column annotation.id is 'The number of the note.';
-comment on column annotation.project is 'The project.';
-comment on column annotation.day is 'The day, in the time zone of the project.';
 comment on column annotation.app_id is 'The id in its store of the app that it is about; null: all.';
 comment on column annotation.text is 'What happened.';
-comment on column annotation.created_at is 'When it was written.';
-grant select, insert, update, delete on rank_weight, annotation to storerank_editor;
-grant select on rank_weight, annotation to storerank_reader;

@@ -30,7 +30,6 @@ return (
 comment on function nearest_name(text, text[]) is
   'The name that is nearest to what was meant, of several the first; null when none is near.';
 
-
 -- ISO 3166-1 has two letters and three, and people write neither. The two letters stand in the table
 -- location.
 create or replace function country_code_of(meant text) returns text language sql immutable parallel safe
@@ -142,8 +141,6 @@ begin
 end $$;
 comment on function unknown_location(text, integer, text) is
   'What to say of a location that the loaded list of the store has not; null when it has it.';
-revoke execute on function unknown_location(text, integer, text) from public;
-grant execute on function unknown_location(text, integer, text) to storerank_editor, storerank_reader;
 
 create or replace function unknown_language(in_store text, code text) returns text
 language plpgsql stable parallel safe security definer set search_path = public, pg_temp as $$
@@ -163,8 +160,6 @@ begin
 end $$;
 comment on function unknown_language(text, text) is
   'What to say of a language that the loaded list of the store has not; null when it has it.';
-revoke execute on function unknown_language(text, text) from public;
-grant execute on function unknown_language(text, text) to storerank_editor, storerank_reader;
 
 create or replace function unknown_category(in_store text, name text) returns text
 language plpgsql stable parallel safe security definer set search_path = public, pg_temp as $$
@@ -184,8 +179,6 @@ begin
 end $$;
 comment on function unknown_category(text, text) is
   'What to say of a category that the loaded list of the store has not; null when it has it.';
-revoke execute on function unknown_category(text, text) from public;
-grant execute on function unknown_category(text, text) to storerank_editor, storerank_reader;
 
 -- The service has no list of them that could be loaded: its documentation names them (docs/service.md: charts
 -- of the ios_store).
@@ -200,7 +193,6 @@ return case in_store
 end;
 comment on function chart_collections(text) is
   'The charts of a store, by the names that the service has for them.';
-grant execute on function chart_collections(text) to storerank_editor, storerank_reader;
 
 create or replace function unknown_collection(in_store text, name text, category text) returns text
 language sql immutable parallel safe
@@ -217,4 +209,3 @@ return case
 end;
 comment on function unknown_collection(text, text, text) is
   'What to say of a chart that the store has not, or not in categories; null when it has it.';
-grant execute on function unknown_collection(text, text, text) to storerank_editor, storerank_reader;

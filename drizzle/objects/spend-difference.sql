@@ -43,12 +43,4 @@ having sum(counted_micros) <> sum(booked_micros);
 comment on view spend_difference is
   'Where the totals of a day and the sum of its charges and reservations do not say the same: no row, '
   'unless the books are broken. Reads all charges.';
-comment on column spend_difference.scope is 'project.id; 0 is all projects together.';
-comment on column spend_difference.begins_at is
-  'When the day begins; null: all days of which charges are pruned.';
 comment on column spend_difference.kind is 'reserved, charge, refund, duplicate or adjustment.';
-comment on column spend_difference.counted_micros is
-  'What spend and spend_change add up to, in micro-dollars.';
-comment on column spend_difference.booked_micros is
-  'What the charges, with those that were pruned, or the tasks that hold a reservation, add up to.';
-grant select on spend_difference to storerank_editor, storerank_reader;

@@ -46,9 +46,6 @@ comment on function store_rankings(
 ) is
   'Writes captures, one of each array: a capture takes the place of a gap, and never of another '
   'capture. ids and absolutes are arrays as texts.';
-revoke execute on function store_rankings(
-  integer[], timestamptz[], timestamptz[], smallint[], bigint[], text[], text[], text[]
-) from public;
 
 create or replace function store_gaps(
   targets integer[], slots timestamptz[], gaps text[], reasons text[], captured timestamptz[] default null,
@@ -75,8 +72,6 @@ end $$;
 comment on function store_gaps(integer[], timestamptz[], text[], text[], timestamptz[], smallint[]) is
   'Writes gaps, one of each array, where the history has no row yet; returns the reason of each that '
   'was written.';
-revoke execute on function store_gaps(integer[], timestamptz[], text[], text[], timestamptz[], smallint[])
-  from public;
 
 create or replace function delete_rankings(targets integer[], slots timestamptz[]) returns bigint
   language plpgsql as $$
@@ -90,4 +85,3 @@ begin
 end $$;
 comment on function delete_rankings(integer[], timestamptz[]) is
   'Deletes rows of the history, one of each array; returns how many there were.';
-revoke execute on function delete_rankings(integer[], timestamptz[]) from public;

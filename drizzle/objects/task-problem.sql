@@ -98,15 +98,7 @@ comment on view task_problem is
 comment on column task_problem.at is 'When it happened; of an overdue task since when.';
 comment on column task_problem.kind is
   'failed, rejected, unknown, duplicate, price, overdue, service_failure or incomplete.';
-comment on column task_problem.store is 'ios_store or android_store.';
-comment on column task_problem.function is 'app_searches, app_info, app_list or app_reviews.';
 comment on column task_problem.subject is
   'The keyword, the id of the app, or the collection of a chart; null for a whole post, and for a price.';
-comment on column task_problem.location_code is 'The code of the location at the service.';
-comment on column task_problem.language_code is 'The language code.';
 comment on column task_problem.slot is 'When the measurement was due; null for a whole post.';
-comment on column task_problem.task_id is 'The task; null for a whole post.';
-comment on column task_problem.service_id is 'The id of the task at the service.';
-comment on column task_problem.status_code is 'The status code of the service.';
 comment on column task_problem.message is 'What happened, and what becomes of it, as a sentence.';
-grant select on task_problem to storerank_editor, storerank_reader;

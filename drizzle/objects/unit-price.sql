@@ -34,14 +34,3 @@ left join lateral (
 ) u on true;
 comment on view unit_price is
   'What a billing unit of each function costs, as it is reserved.';
-comment on column unit_price.store is 'ios_store or android_store.';
-comment on column unit_price.function is 'app_searches, app_list, app_info or app_reviews.';
-comment on column unit_price.priority is '1, or 2 at twice the price.';
-comment on column unit_price.unit_results is
-  'How many results a billing unit pays for, as the service charged last.';
-comment on column unit_price.unit_micros is 'Its price in millionths of a dollar.';
-comment on column unit_price.stated_results is
-  'How many results a billing unit pays for, as the service states it.';
-comment on column unit_price.listed_micros is
-  'What a unit costs by the account''s price list, in millionths of a dollar; else by the specification.';
-grant select on unit_price to storerank_editor, storerank_reader;

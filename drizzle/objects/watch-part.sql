@@ -60,30 +60,8 @@ from (
 join project pr on pr.name = w.project;
 comment on view watch_part is
   'What each watch asks for at present, one row per part: an app watch has the parts app and reviews.';
-comment on column watch_part.kind is 'keyword, chart, app or reviews.';
-comment on column watch_part.watch_table is 'keyword_watch, chart_watch or app_watch.';
-comment on column watch_part.watch_id is 'The id of the watch in that table.';
-comment on column watch_part.project is 'The project.';
-comment on column watch_part.store is 'ios_store or android_store.';
 comment on column watch_part.function is
   'What the service is asked for; null for an app that is only ranked.';
-comment on column watch_part.subject is 'The keyword, the collection, or the id of the app.';
 comment on column watch_part.category is
   'Of a chart, with the age that it is for: family, ages_6_8. Null for all of the collection.';
-comment on column watch_part.location_code is
-  'The place; null while the loaded references do not know its name, and where none is given.';
-comment on column watch_part.given_code is 'The location_code of the watch.';
-comment on column watch_part.given_name is 'The location_name of the watch.';
-comment on column watch_part.language_code is 'The language.';
-comment on column watch_part.app_id is 'The id of the app; null for keywords and charts.';
-comment on column watch_part.role is 'own or competitor, of the part app.';
-comment on column watch_part.label is 'What the project calls the app, of the part app.';
-comment on column watch_part.every is 'How often.';
 comment on column watch_part.depth is 'How many results to look at; null where there is no depth.';
-comment on column watch_part.html is 'Whether the raw pages are kept.';
-comment on column watch_part.priority is '1, or 2 for twice the price.';
-comment on column watch_part.needs_place is 'Whether it can be measured in a place alone.';
-comment on column watch_part.is_wanted is 'Whether the watch is enabled and asks for this part.';
-comment on column watch_part.is_asked is
-  'Whether it is wanted, its project is enabled, and its place is known where it needs one.';
-grant select on watch_part to storerank_editor, storerank_reader;

@@ -25,7 +25,6 @@ begin
 end $$;
 comment on function target_of(text, text, text, integer, text, text) is
   'The id of one target, which is made when it is missing. Watches make theirs many at once: start_periods.';
-revoke execute on function target_of(text, text, text, integer, text, text) from public;
 
 -- What a watch asks for, with the target and the app that it points at. Each `offset 0` keeps the planner
 -- from joining: it looks up one row by its key, for one watch as for a million, in a plan that does not stand
@@ -57,7 +56,6 @@ begin atomic
 end;
 comment on function asked_part(text, bigint) is
   'What a watch of a kind asks for now, as a row of watch_period has it.';
-revoke execute on function asked_part(text, bigint) from public;
 
 -- The same of many. Where they are a large share of all (a watch takes about 200 bytes, and an eighth is
 -- worth reading all), joins by hash take half as long as look-ups; never by merge: that by the project alone
@@ -96,7 +94,6 @@ begin
 end $$;
 comment on function asked_parts(text, bigint[]) is
   'What some watches of a kind ask for now, one row for each that asks for anything.';
-revoke execute on function asked_parts(text, bigint[]) from public;
 
 -- Of a period that ends now: what began before it is owed, also where nothing ran since.
 create or replace function first_unopened_slot(of_every interval) returns timestamptz language sql stable
@@ -104,7 +101,6 @@ return slot_end(of_every, slot_of(of_every, greatest((select l.opened_to from le
   '2000-01-01 00:00+00')));
 comment on function first_unopened_slot(interval) is
   'The first slot of an interval that is not opened for all periods yet.';
-revoke execute on function first_unopened_slot(interval) from public;
 
 -- The open period goes on while project, target, app and `every` stay the same; other changes are written
 -- into it. Renaming a project renames its periods first, so that they have the new name here.
@@ -154,7 +150,6 @@ end $$;
 comment on function keep_open_periods(text, bigint[]) is
   'Ends the open periods of watches that ask for something else now, brings the others to what their '
   'watches ask for, and returns the watches that may ask for a period and have none.';
-revoke execute on function keep_open_periods(text, bigint[]) from public;
 
 -- Most lists are in small letters: a target is compared with others only where some has a capital, and the
 -- index of those is small.
@@ -190,7 +185,6 @@ end $$;
 comment on function note_spellings(integer[]) is
   'Notes which of these targets of keywords differ from others in case alone, and which others. '
   'watch_problem tells of those that are followed.';
-revoke execute on function note_spellings(integer[]) from public;
 
 -- The index has nothing else, and mostly nothing at all, of which the planner knows nothing: it would read
 -- all targets.
@@ -202,7 +196,6 @@ begin atomic
 end;
 comment on function targets_with_capitals() is
   'The targets whose keyword is written otherwise than it is folded.';
-revoke execute on function targets_with_capitals() from public;
 
 -- Two periods of one project on one target never hold the same slot: with the same `every` the new period
 -- takes the running slot over; with another `every` it begins after the last slot of the old one. So a change
@@ -313,7 +306,6 @@ comment on function start_periods(text, bigint[]) is
   'Opens the periods of watches that have none, where they ask for one and no other watch of the '
   'project follows the same, and makes the targets and apps that are missing for it. Returns the '
   'watches whose target another statement has made meanwhile.';
-revoke execute on function start_periods(text, bigint[]) from public;
 
 -- The ids of watches, because a function that takes the rows of a table keeps PostgreSQL from changing some
 -- of its columns. What the watches ask for is read from their tables, so that it does not matter which
@@ -336,7 +328,6 @@ begin
 end $$;
 comment on function follow_watches(text, bigint[], boolean) is
   'Brings the open periods of watches of a kind to what the watches ask for. New watches have none yet.';
-revoke execute on function follow_watches(text, bigint[], boolean) from public;
 
 create or replace function start_twins(of_projects text[]) returns void language plpgsql as $$
 declare
@@ -356,7 +347,11 @@ end $$;
 comment on function start_twins(text[]) is
   'Opens the periods of watches of some projects that another watch kept from being followed, where '
   'that one has ended.';
-revoke execute on function start_twins(text[]) from public;
+
+create or replace function kinds_of(in_table text) returns text[] language sql immutable parallel safe
+return case in_table when 'keyword_watch' then '{keyword}' when 'chart_watch' then '{chart}'
+  else '{app,reviews}' end::text[];
+comment on function kinds_of(text) is 'The kinds of periods that the watches of a table have.';
 
 create or replace function keep_periods() returns trigger
 language plpgsql security definer set search_path = public, pg_temp as $$
@@ -371,7 +366,7 @@ begin
   else
     written := array(select id from fresh union select id from stale);
   end if;
-  foreach of_kind in array tg_argv loop
+  foreach of_kind in array kinds_of(tg_table_name) loop
     perform follow_watches(of_kind, written, tg_op = 'INSERT');
   end loop;
   if tg_op <> 'INSERT' and exists (select from watch_twin) then
@@ -379,37 +374,16 @@ begin
   end if;
   return null;
 end $$;
-comment on function keep_periods() is
-  'Keeps the periods of the watches that a statement wrote, of the kinds in its arguments.';
-revoke execute on function keep_periods() from public;
+comment on function keep_periods() is 'Keeps the periods of the watches that a statement wrote.';
 
-create or replace trigger keep_periods_of_inserted after insert on keyword_watch
-referencing new table as fresh for each statement execute function keep_periods('keyword');
+create or replace trigger keep_periods_of_inserted after insert on {{watch_table}}
+referencing new table as fresh for each statement execute function keep_periods();
 
-create or replace trigger keep_periods_of_updated after update on keyword_watch
-referencing old table as stale new table as fresh for each statement execute function keep_periods('keyword');
+create or replace trigger keep_periods_of_updated after update on {{watch_table}}
+referencing old table as stale new table as fresh for each statement execute function keep_periods();
 
-create or replace trigger keep_periods_of_deleted after delete on keyword_watch
-referencing old table as stale for each statement execute function keep_periods('keyword');
-
-create or replace trigger keep_periods_of_inserted after insert on chart_watch
-referencing new table as fresh for each statement execute function keep_periods('chart');
-
-create or replace trigger keep_periods_of_updated after update on chart_watch
-referencing old table as stale new table as fresh for each statement execute function keep_periods('chart');
-
-create or replace trigger keep_periods_of_deleted after delete on chart_watch
-referencing old table as stale for each statement execute function keep_periods('chart');
-
-create or replace trigger keep_periods_of_inserted after insert on app_watch
-referencing new table as fresh for each statement execute function keep_periods('app', 'reviews');
-
-create or replace trigger keep_periods_of_updated after update on app_watch
-referencing old table as stale new table as fresh for each statement execute function keep_periods('app',
-  'reviews');
-
-create or replace trigger keep_periods_of_deleted after delete on app_watch
-referencing old table as stale for each statement execute function keep_periods('app', 'reviews');
+create or replace trigger keep_periods_of_deleted after delete on {{watch_table}}
+referencing old table as stale for each statement execute function keep_periods();
 
 -- For watches whose location became known, or whose twin is gone.
 create or replace function start_missing_watch_periods(of_projects text[] default null) returns void
@@ -432,7 +406,6 @@ begin
 end $$;
 comment on function start_missing_watch_periods(text[]) is
   'Opens the periods of the watches that ask for something and have none, of some projects or of all.';
-revoke execute on function start_missing_watch_periods(text[]) from public;
 
 -- `truncate` has no transition tables.
 create or replace function stop_all_periods() returns trigger
@@ -440,25 +413,18 @@ language plpgsql security definer set search_path = public, pg_temp as $$
 begin
   with ended as (
     update watch_period set ended_at = storerank_now(), last_slot = slot_of(every, storerank_now())
-    where kind = any(tg_argv) and ended_at is null returning id, target_id, every
+    where kind = any(kinds_of(tg_table_name)) and ended_at is null returning id, target_id, every
   )
   insert into period_change (period_id, from_slot)
   select id, first_unopened_slot(every) from ended
     where target_id is not null and first_unopened_slot(every) < storerank_now();
-  delete from watch_twin where kind = any(tg_argv);
+  delete from watch_twin where kind = any(kinds_of(tg_table_name));
   return null;
 end $$;
-comment on function stop_all_periods() is 'Ends all open periods of the kinds in its arguments.';
-revoke execute on function stop_all_periods() from public;
+comment on function stop_all_periods() is 'Ends all open periods of the watches of a table.';
 
-create or replace trigger stop_periods after truncate on keyword_watch
-for each statement execute function stop_all_periods('keyword');
-
-create or replace trigger stop_periods after truncate on chart_watch
-for each statement execute function stop_all_periods('chart');
-
-create or replace trigger stop_periods after truncate on app_watch
-for each statement execute function stop_all_periods('app', 'reviews');
+create or replace trigger stop_periods after truncate on {{watch_table}}
+for each statement execute function stop_all_periods();
 
 create or replace function keep_project_periods() returns trigger
 language plpgsql security definer set search_path = public, pg_temp as $$
@@ -478,7 +444,6 @@ begin
 end $$;
 comment on function keep_project_periods() is
   'Ends the periods of a project that was disabled, and opens them when it is enabled again.';
-revoke execute on function keep_project_periods() from public;
 
 create or replace trigger keep_periods after update of enabled on project
 for each row when (old.enabled is distinct from new.enabled) execute function keep_project_periods();

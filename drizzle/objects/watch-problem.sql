@@ -222,7 +222,6 @@ comment on view watch_problem is
   'sentence saying what to do.';
 comment on column watch_problem.watch_table is
   'keyword_watch, chart_watch, app_watch, project, alert_channel or alert_rule.';
-comment on column watch_problem.watch_id is 'The id of the row in that table.';
 comment on column watch_problem.project is 'The project; null for a channel of alerts.';
 comment on column watch_problem.store is
   'The store of the watch; null for a project, for a channel, and for a rule of both.';
@@ -233,5 +232,3 @@ comment on column watch_problem.problem is
   'category_unknown, followed_already, money, dearer_than_budget, last_slot_failed, differs_in_case, '
   'project_nearly_another, project_without_app, channel_settings, receiver_gone, delivery_failing, '
   'delivery_dead, recipient_refused, app_unknown or matches_nothing.';
-comment on column watch_problem.message is 'What is wrong, and what to do, as a sentence.';
-grant select on watch_problem to storerank_editor, storerank_reader;

@@ -2,14 +2,6 @@
 -- what the service does not know; and the comments of these tables. Triggers of one table fire in the order
 -- of their names; those that keep the periods are last.
 
-grant usage on schema public to storerank_editor, storerank_reader;
-grant select, insert, update, delete on keyword_watch, app_watch, chart_watch to storerank_editor;
--- Not how long the history is kept: that deletes what was paid for.
-grant select, delete, insert (name, timezone, daily_usd, monthly_usd, enabled, created_at),
-  update (name, timezone, daily_usd, monthly_usd, enabled, created_at) on project to storerank_editor;
-grant select on location, language, category, listing_category, app to storerank_editor;
-grant select on project, location to storerank_reader;
-
 -- Texts that look alike are one text, so that nothing is paid twice for a space. The joiners U+200C and
 -- U+200D stay where they mean something: between letters of Arabic, Indic and other scripts that join, and
 -- between emoji. Most texts pass by the first arm. It is inlined, which a call of a function that is only
@@ -75,7 +67,6 @@ end $$;
 comment on function prepare_row() is
   'Brings a row into its form: clean texts, and defaults for what is null. Its arguments are the '
   'columns by which a person knows the row, and those with such texts.';
-revoke execute on function prepare_row() from public;
 
 -- spec: Limits; it says 100 for ios_store, and for android_store 30 is our assumption.
 create or replace function default_depth(in_store text) returns bigint language sql immutable parallel safe
@@ -91,7 +82,6 @@ begin
   return new;
 end $$;
 comment on function set_default_depth() is 'Gives a keyword watch the depth of its store.';
-revoke execute on function set_default_depth() from public;
 
 create or replace trigger a_default_depth before insert or update on keyword_watch
 for each row when (new.depth is null) execute function set_default_depth();
@@ -104,7 +94,6 @@ begin
   return new;
 end $$;
 comment on function set_default_reviews_depth() is 'Gives an app watch the depth of reviews of its store.';
-revoke execute on function set_default_reviews_depth() from public;
 
 create or replace trigger a_default_depth before insert or update on app_watch
 for each row when (new.reviews_depth is null) execute function set_default_reviews_depth();
@@ -119,35 +108,12 @@ for each row when (
 comment on table keyword_watch is
   'Keywords to follow: who is found for them, in which place, day by day. What you write here is '
   'measured from then on, and costs money.';
-comment on column keyword_watch.id is 'The number of the row, given by the database.';
-comment on column keyword_watch.project is
-  'The project, under any name of yours; a new one is made. Required.';
-comment on column keyword_watch.store is 'ios_store or android_store. Required.';
 comment on column keyword_watch.keyword is
   'What people type into the search of the store, up to 700 characters. Outer and double spaces and '
   'invisible characters are taken off. Required.';
-comment on column keyword_watch.location_code is
-  'The place by its code in the table location: the United States are 2840. Give this or location_name.';
-comment on column keyword_watch.location_name is
-  'The place by its name in the table location, such as United States. Give this or location_code.';
-comment on column keyword_watch.language_code is
-  'The language by its code in the table language, such as en. Required.';
 comment on column keyword_watch.depth is
   'How many results to look at: up to 700 in the ios_store (100 unless you say), 200 in the '
   'android_store (30). It is what costs.';
-comment on column keyword_watch.html is
-  'Whether the raw pages are kept beside the ranks, at no extra cost; android_store alone. False unless '
-  'you say.';
-comment on column keyword_watch.every is
-  'How often: 1, 2, 3, 4, 6, 8 or 12 hours, or 1 to 31 days. 1 day unless you say.';
-comment on column keyword_watch.priority is
-  '1, or 2 for twice the price: answered sooner, and first when money is short. 1 unless you say.';
-comment on column keyword_watch.enabled is
-  'Whether it is measured. False keeps the row and its history, and costs nothing.';
-comment on column keyword_watch.tags is
-  'Words of yours to group by, such as {brand,core}: up to 50, of 100 characters each.';
-comment on column keyword_watch.note is 'Whatever you want to say of the row, up to 10000 characters.';
-comment on column keyword_watch.created_at is 'When the row was written; the database fills it in.';
 
 create or replace trigger a_prepare before insert or update on app_watch
 for each row when (
@@ -160,42 +126,12 @@ for each row when (
 comment on table app_watch is
   'Apps of your projects, your own and your competitors''. Each is ranked on every keyword and chart '
   'that its project has in the same store.';
-comment on column app_watch.id is 'The number of the row, given by the database.';
-comment on column app_watch.project is 'The project, under any name of yours; a new one is made. Required.';
-comment on column app_watch.store is 'ios_store or android_store. Required.';
 comment on column app_watch.app_id is
   'The id in the address of the app''s page: a number such as 1480010017 in the ios_store, a name such '
   'as com.acme.yoga in the android_store. Required.';
 comment on column app_watch.label is
   'What you call the app, up to 200 characters; without it, it has the title of its page.';
 comment on column app_watch.role is 'own or competitor. own unless you say.';
-comment on column app_watch.location_code is
-  'The place of info and reviews by its code in the table location: the United States are 2840.';
-comment on column app_watch.location_name is
-  'The place of info and reviews by its name in the table location, instead of location_code.';
-comment on column app_watch.language_code is
-  'The language of info and reviews by its code in the table language, such as en.';
-comment on column app_watch.info is
-  'Whether the app''s page is read as well: rating, price, version, texts. It costs money, and needs a '
-  'place and a language.';
-comment on column app_watch.html is
-  'Whether the raw pages are kept beside info and reviews, at no extra cost; android_store alone. False '
-  'unless you say.';
-comment on column app_watch.reviews is
-  'Whether its reviews are read, the newest first. It costs money, and needs a place and a language.';
-comment on column app_watch.reviews_depth is
-  'How many of the newest reviews are read each time: up to 500 in the ios_store (50 unless you say), '
-  '10000 in the android_store (150). It is what costs.';
-comment on column app_watch.every is
-  'How often info and reviews: 1, 2, 3, 4, 6, 8 or 12 hours, or 1 to 31 days. 1 day unless you say.';
-comment on column app_watch.priority is
-  '1, or 2 for twice the price: answered sooner, and first when money is short. 1 unless you say.';
-comment on column app_watch.enabled is
-  'Whether it is followed. False keeps the row and its history, and costs nothing.';
-comment on column app_watch.tags is
-  'Words of yours to group by, such as {brand,core}: up to 50, of 100 characters each.';
-comment on column app_watch.note is 'Whatever you want to say of the row, up to 10000 characters.';
-comment on column app_watch.created_at is 'When the row was written; the database fills it in.';
 
 create or replace trigger a_prepare before insert or update on chart_watch
 for each row when (
@@ -209,8 +145,6 @@ for each row when (
 comment on table chart_watch is
   'Charts to follow: every app of the project in the same store is ranked in them. What you write here '
   'costs money.';
-comment on column chart_watch.id is 'The number of the row, given by the database.';
-comment on column chart_watch.project is 'The project, under any name of yours; a new one is made. Required.';
 comment on column chart_watch.store is 'ios_store or android_store. android_store unless you say.';
 comment on column chart_watch.collection is
   'The name of the chart, such as top_free_ios in the ios_store and topselling_free in the '
@@ -218,31 +152,9 @@ comment on column chart_watch.collection is
 comment on column chart_watch.category is
   'A category of the table category, such as game_puzzle in the android_store; without one it is the '
   'chart of all. The chart featured has none.';
-comment on column chart_watch.age_rating is
-  'For whom the apps are: ages_up_to_5, ages_6_8 or ages_9_12. In the category family of the '
-  'android_store alone; without it, for all.';
-comment on column chart_watch.location_code is
-  'The place by its code in the table location: the United States are 2840. Give this or location_name.';
-comment on column chart_watch.location_name is
-  'The place by its name in the table location, such as United States. Give this or location_code.';
-comment on column chart_watch.language_code is
-  'The language by its code in the table language, such as en. Required.';
 comment on column chart_watch.depth is
   'How many places of the chart to look at: up to 1000 in the ios_store, 200 in the android_store. It '
   'is what costs. 100 unless you say.';
-comment on column chart_watch.html is
-  'Whether the raw pages are kept beside the ranks, at no extra cost; android_store alone. False unless '
-  'you say.';
-comment on column chart_watch.every is
-  'How often: 1, 2, 3, 4, 6, 8 or 12 hours, or 1 to 31 days. 1 day unless you say.';
-comment on column chart_watch.priority is
-  '1, or 2 for twice the price: answered sooner, and first when money is short. 1 unless you say.';
-comment on column chart_watch.enabled is
-  'Whether it is measured. False keeps the row and its history, and costs nothing.';
-comment on column chart_watch.tags is
-  'Words of yours to group by, such as {brand,core}: up to 50, of 100 characters each.';
-comment on column chart_watch.note is 'Whatever you want to say of the row, up to 10000 characters.';
-comment on column chart_watch.created_at is 'When the row was written; the database fills it in.';
 
 create or replace trigger a_prepare before insert or update on project
 for each row when (num_nulls(new.name, new.timezone, new.enabled, new.created_at) > 0
@@ -257,20 +169,20 @@ comment on column project.id is
   'By which the ledger knows the project, also under another name; given by the database.';
 comment on column project.timezone is
   'Whose days the budgets and the reports go by, such as Europe/Berlin. UTC unless you say.';
-comment on column project.daily_usd is
-  'The most that may be spent on a day, in US dollars; without it only the budgets over all projects '
-  'hold.';
 comment on column project.monthly_usd is
   'The most that may be spent in a month, in US dollars; without it only the budgets over all projects '
   'hold.';
 comment on column project.enabled is
   'Whether it is measured. False stops all of its watches and keeps their history.';
-comment on column project.keep_history is
-  'How long its history is kept, by whole months, instead of KEEP_HISTORY; what another project asked for'
-  ' too is kept as long as one of them wants. Only the owner of the database may set it.';
-comment on column project.keep_pages is
-  'How long its raw pages are kept, instead of KEEP_PAGES. Only the owner of the database may set it.';
-comment on column project.created_at is 'When the project was made; the database fills it in.';
+
+comment on column {{watch_table}}.project is
+  'The project, under any name of yours; a new one is made. Required.';
+comment on column {{watch_table}}.location_code is
+  'The place by its code in the table location: the United States are 2840. Give this or location_name.';
+comment on column {{watch_table}}.every is
+  'How often: 1, 2, 3, 4, 6, 8 or 12 hours, or 1 to 31 days. 1 day unless you say.';
+comment on column {{watch_table}}.tags is
+  'Words of yours to group by, such as {brand,core}: up to 50, of 100 characters each.';
 
 -- Once per statement instead of a foreign key per row. The lock is that of a foreign key: until this
 -- transaction ends, no other deletes the project or gives it another name. One that did so meanwhile is over
@@ -300,24 +212,11 @@ end $$;
 comment on function keep_projects() is
   'Makes the projects that watches name and that are missing, and keeps them there until the transaction '
   'ends.';
-revoke execute on function keep_projects() from public;
 
-create or replace trigger a_projects_of_inserted after insert on keyword_watch
+create or replace trigger a_projects_of_inserted after insert on {{watch_table}}
 referencing new table as fresh for each statement execute function keep_projects();
 
-create or replace trigger a_projects_of_updated after update on keyword_watch
-referencing new table as fresh for each statement execute function keep_projects();
-
-create or replace trigger a_projects_of_inserted after insert on app_watch
-referencing new table as fresh for each statement execute function keep_projects();
-
-create or replace trigger a_projects_of_updated after update on app_watch
-referencing new table as fresh for each statement execute function keep_projects();
-
-create or replace trigger a_projects_of_inserted after insert on chart_watch
-referencing new table as fresh for each statement execute function keep_projects();
-
-create or replace trigger a_projects_of_updated after update on chart_watch
+create or replace trigger a_projects_of_updated after update on {{watch_table}}
 referencing new table as fresh for each statement execute function keep_projects();
 
 -- The periods first, so that the triggers of the watches find them under the new name.
@@ -332,7 +231,6 @@ begin
 end $$;
 comment on function rename_project() is
   'Carries the new name of a project on to its watches and their periods.';
-revoke execute on function rename_project() from public;
 
 create or replace trigger a_rename after update of name on project
 for each row when (old.name <> new.name) execute function rename_project();
@@ -359,7 +257,6 @@ begin
 end $$;
 comment on function refuse_project_with_history() is
   'Refuses to delete a project that has watches or a history, and says what to do.';
-revoke execute on function refuse_project_with_history() from public;
 
 create or replace trigger b_keep_history before delete on project
 for each row execute function refuse_project_with_history();
@@ -383,13 +280,7 @@ comment on function refuse_simulated_time() is 'Refuses watches that an editor w
 create or replace trigger a_present_time after update on project
 for each row execute function refuse_simulated_time();
 
-create or replace trigger a_present_time after insert or update or delete on keyword_watch
-for each statement execute function refuse_simulated_time();
-
-create or replace trigger a_present_time after insert or update or delete on app_watch
-for each statement execute function refuse_simulated_time();
-
-create or replace trigger a_present_time after insert or update or delete on chart_watch
+create or replace trigger a_present_time after insert or update or delete on {{watch_table}}
 for each statement execute function refuse_simulated_time();
 
 create or replace function refuse_unknown(in_table text, reference text, sentences text[]) returns void
@@ -408,7 +299,6 @@ end $$;
 comment on function refuse_unknown(text, text, text[]) is
   'Raises the first of the sentences on what the reference lists do not know, with some of the others; '
   'does nothing without one.';
-revoke execute on function refuse_unknown(text, text, text[]) from public;
 
 -- A value that stood in a row of the statement before is not refused: the reference lists change, and a row
 -- that was right once may still be edited in everything else. watch_problem tells of it. Each value is looked
@@ -445,7 +335,6 @@ begin
 end $$;
 comment on function refuse_unknown_places() is
   'Refuses places and languages that the loaded lists of the store have not.';
-revoke execute on function refuse_unknown_places() from public;
 
 create or replace function refuse_unknown_charts() returns trigger
 language plpgsql security definer set search_path = public, pg_temp as $$
@@ -479,24 +368,11 @@ begin
 end $$;
 comment on function refuse_unknown_charts() is
   'Refuses charts that the store has not, and categories that its loaded list has not.';
-revoke execute on function refuse_unknown_charts() from public;
 
-create or replace trigger b_known_places_of_inserted after insert on keyword_watch
+create or replace trigger b_known_places_of_inserted after insert on {{watch_table}}
 referencing new table as fresh for each statement execute function refuse_unknown_places();
 
-create or replace trigger b_known_places_of_updated after update on keyword_watch
-referencing old table as stale new table as fresh for each statement execute function refuse_unknown_places();
-
-create or replace trigger b_known_places_of_inserted after insert on app_watch
-referencing new table as fresh for each statement execute function refuse_unknown_places();
-
-create or replace trigger b_known_places_of_updated after update on app_watch
-referencing old table as stale new table as fresh for each statement execute function refuse_unknown_places();
-
-create or replace trigger b_known_places_of_inserted after insert on chart_watch
-referencing new table as fresh for each statement execute function refuse_unknown_places();
-
-create or replace trigger b_known_places_of_updated after update on chart_watch
+create or replace trigger b_known_places_of_updated after update on {{watch_table}}
 referencing old table as stale new table as fresh for each statement execute function refuse_unknown_places();
 
 create or replace trigger b_known_charts_of_inserted after insert on chart_watch

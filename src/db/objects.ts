@@ -11,7 +11,7 @@ import { FUNCTION_RULES } from '../service/functions.ts'
 import { ROLES } from './roles.ts'
 import type { Transaction } from './transaction.ts'
 
-/** One `create or replace …` with the comments and revokes after it. */
+/** One `create or replace …` with the comments after it. */
 export interface Definition {
   /** `view rank_history`, `function slot_of` or `trigger keep_period on app_watch`. */
   readonly key: string
@@ -24,6 +24,10 @@ export interface Objects {
   readonly definitions: readonly Definition[]
   /** What takes the place of some of them where the history is distributed. */
   readonly distributed: readonly Definition[]
+  /** What a column means, by its name, where its view or table does not say it itself. */
+  readonly columns: ReadonlyMap<string, string>
+  /** What not everybody may call. */
+  readonly revokes: readonly string[]
   /** The `grant … to` of the roles of people, which may be missing. */
   readonly grants: readonly string[]
 }
@@ -34,28 +38,50 @@ export interface Objects {
  */
 export type Identity = string
 
+/** A statement of a file with `{{watch_table}}` is one for each of them. */
+const WATCH_TABLES = ['keyword_watch', 'app_watch', 'chart_watch']
+
 /** The new definition cannot replace the old one: columns went or changed, or arguments or results did. */
 const CANNOT_REPLACE = ['42P16', '42P13']
 
 /** @throws Error when a file of order.txt is missing or holds what cannot be replaced */
 export function readObjects(folder: string): Objects {
   const names = readFileSync(join(folder, 'order.txt'), 'utf8').trim().split('\n')
+  const read = (name: string) => readFileSync(join(folder, name), 'utf8')
   const texts = names.map((name) =>
-    readFileSync(join(folder, `${name}.sql`), 'utf8').replace('{{function_rules}}', listFunctionRules),
+    forEachWatchTable(read(`${name}.sql`).replace('{{function_rules}}', listFunctionRules)),
   )
-  const distributed = readFileSync(join(folder, '../distributed.sql'), 'utf8')
-  const asked = ['tables', 'queries'].map((name) =>
-    readFileSync(join(folder, `../distributed-${name}.sql`), 'utf8'),
-  )
-  const parts = texts.flatMap(split)
+  const columns = read('columns.txt')
+  const rights = read('rights.sql')
+  const distributed = read('../distributed.sql')
+  const asked = ['tables', 'queries'].map((name) => read(`../distributed-${name}.sql`))
   return {
     hash: createHash('sha256')
-      .update([...texts, distributed, ...asked].join('\0'))
+      .update([...texts, columns, rights, distributed, ...asked].join('\0'))
       .digest('hex'),
-    definitions: definitionsOf(parts),
-    distributed: definitionsOf(split(distributed)),
-    grants: parts.filter((text) => text.startsWith('grant ')),
+    definitions: texts.flatMap(readDefinitions),
+    distributed: readDefinitions(distributed),
+    columns: readColumns(columns),
+    revokes: split(rights).filter((text) => text.startsWith('revoke ')),
+    grants: split(rights).filter((text) => text.startsWith('grant ')),
   }
+}
+
+function forEachWatchTable(text: string): string {
+  const statements = text.split(/(?<=;\n)/)
+  return statements
+    .flatMap((statement) =>
+      statement.includes('{{watch_table}}')
+        ? WATCH_TABLES.map((table) => statement.replaceAll('{{watch_table}}', table))
+        : statement,
+    )
+    .join('')
+}
+
+/** `name: sentence`, of which further lines are indented. */
+function readColumns(text: string): Map<string, string> {
+  const entries = text.trim().replace(/\n +/g, ' ').split('\n')
+  return new Map(entries.map((entry) => /^(\w+): (.*)$/.exec(entry)?.slice(1) as [string, string]))
 }
 
 /**
@@ -72,14 +98,16 @@ function listFunctionRules(): string {
 }
 
 /**
- * A definition or grant begins at the margin. No line inside of one begins with these words at the margin.
+ * A definition or right begins at the margin. No line inside of one begins with these words at the margin.
  */
 function split(text: string): string[] {
-  return text.split(/^(?=create |grant )/m)
+  return text.split(/^(?=create |grant |revoke )/m)
 }
 
-function definitionsOf(parts: readonly string[]): Definition[] {
-  return parts.filter((text) => text.startsWith('create ')).map((text) => ({ key: keyOf(text), text }))
+function readDefinitions(text: string): Definition[] {
+  return split(text)
+    .filter((part) => part.startsWith('create '))
+    .map((part) => ({ key: keyOf(part), text: part }))
 }
 
 function keyOf(text: string): string {
@@ -98,7 +126,7 @@ function keyOf(text: string): string {
  */
 export async function applyObjects(
   tx: Transaction,
-  { definitions, distributed }: Objects,
+  { definitions, distributed, columns, revokes }: Objects,
   recorded: readonly Identity[],
   isDistributed: boolean,
 ): Promise<Identity[]> {
@@ -117,7 +145,27 @@ export async function applyObjects(
     recorded.filter((identity) => !identities.includes(identity)),
     recorded,
   )
+  await commentColumns(tx, applied, columns)
+  await tx.unsafe(revokes.join(''))
   return identities
+}
+
+/** The columns of what has a comment have one too: their own, or what their name means. */
+async function commentColumns(
+  tx: Transaction,
+  applied: readonly Definition[],
+  columns: Objects['columns'],
+): Promise<void> {
+  const find = (pattern: RegExp) =>
+    applied.flatMap(({ text }) => [...text.matchAll(pattern)].map(([, name = '']) => name))
+  const statements = await tx<{ text: string }[]>`
+    select format('comment on column %I.%I is %L', c.relname, a.attname, s.sentence) as text
+    from unnest(${[...columns.keys()]}::text[], ${[...columns.values()]}::text[]) s (name, sentence)
+    join pg_attribute a on a.attname = s.name
+    join pg_class c on c.oid = a.attrelid and c.relnamespace = 'public'::regnamespace
+    where c.relname = any(${find(/^comment on (?:view|table) (\w+)/gm)}::text[])
+      and format('%s.%s', c.relname, a.attname) <> all(${find(/^comment on column (\S+)/gm)}::text[])`
+  await tx.unsafe(statements.map(({ text }) => text).join(';'))
 }
 
 async function applyDefinition(

@@ -1,7 +1,6 @@
 /**
  * The roles of people: `storerank_editor` writes watchlists and reads the views, `storerank_reader` reads the
- * views. The runner's login owns everything. The grants are in drizzle/objects, beside the views that they
- * are for.
+ * views. The runner's login owns everything. The grants are in drizzle/objects/rights.sql.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Transaction } from './transaction.ts'

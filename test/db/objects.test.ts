@@ -71,7 +71,8 @@ test('no SQL function that returns rows writes: a trigger of somebody else on it
 
 test('the order names every file once', () => {
   const names = readFileSync(join(FOLDER, 'order.txt'), 'utf8').trim().split('\n')
-  assert.deepEqual(names.sort(), FILES.map(({ noun }) => noun).sort())
+  const nouns = FILES.map(({ noun }) => noun).filter((noun) => noun !== 'rights')
+  assert.deepEqual(names.sort(), nouns.sort())
 })
 
 test(
@@ -107,20 +108,44 @@ test('every comment and every right of the database is given exactly once', asyn
     TEXTS.flatMap((text) => text.match(new RegExp(`^${kind} [^;]*?(?= is '|;)`, 'gm')) ?? []).map((one) =>
       one.replace(/\s+/g, ' '),
     )
-  const comments = statements('comment on')
+  const comments = statements('comment on(?! column)')
   assert.equal(new Set(comments).size, comments.length)
   const [row] = await sql`
     select count(*)::int as comments from pg_description d
-    where (d.classoid = 'pg_class'::regclass and d.objoid in (select oid from pg_class
+    where (d.classoid = 'pg_class'::regclass and d.objsubid = 0 and d.objoid in (select oid from pg_class
       where relnamespace = 'public'::regnamespace))
       or (d.classoid = 'pg_proc'::regclass and d.objoid in (select oid from pg_proc
         where pronamespace = 'public'::regnamespace))`
   assert.equal(comments.length, row?.comments)
+  const rights = [...OBJECTS.revokes, ...OBJECTS.grants]
+  for (const right of rights)
+    assert.match(right, /^[^;]*;\s*(--.*\s*)*$/, 'nothing follows a right but the next')
+})
 
-  const grants = [...statements('grant'), ...statements('revoke')]
-  assert.equal(new Set(grants).size, grants.length)
-  for (const grant of OBJECTS.grants)
-    assert.match(grant, /^grant [^;]*;\s*(--.*\s*)*$/, 'nothing follows a grant but the next')
+test('every column of a view says what it is: by its name, or itself where it is otherwise', async (t) => {
+  const { sql } = await open(t)
+  const rows = await sql<{ view: string; name: string; said: string | null }[]>`
+    select c.relname as view, a.attname as name, col_description(c.oid, a.attnum) as said
+    from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+    where c.relnamespace = 'public'::regnamespace and obj_description(c.oid, 'pg_class') is not null`
+  assert.deepEqual(
+    rows.filter(({ said }) => said === null).map(({ view, name }) => `${view}.${name}`),
+    [],
+  )
+  const own = OBJECTS.definitions.flatMap(({ text }) => text.match(/(?<=^comment on column )\S+/gm) ?? [])
+  assert.equal(new Set(own).size, own.length)
+  const told = rows.filter(({ view, name }) => own.includes(`${view}.${name}`))
+  assert.equal(told.length, own.length, 'no column is told of that is not there')
+  assert.deepEqual(
+    told.filter(({ name, said }) => OBJECTS.columns.get(name) === said),
+    [],
+  )
+  const used = new Set(rows.filter((row) => !told.includes(row)).map(({ name }) => name))
+  assert.deepEqual(
+    [...OBJECTS.columns.keys()],
+    [...used].sort(),
+    'each name of columns.txt is used, in order',
+  )
 })
 
 test('definitions that are applied again, in whatever order and alone, change nothing and lose nothing', async (t) => {

@@ -59,9 +59,15 @@ ALTER TABLE "app_watch" DROP CONSTRAINT "app_watch_reviews_only_of_ios_store";
 --> statement-breakpoint
 ALTER TABLE "app_watch" DROP CONSTRAINT "app_watch_reviews_depth_1_to_500";
 --> statement-breakpoint
+ALTER TABLE "app_watch" DROP CONSTRAINT "app_watch_every_1_2_3_4_6_8_12_hours_or_1_to_31_days";
+--> statement-breakpoint
 ALTER TABLE "chart_watch" DROP CONSTRAINT "chart_watch_only_of_android_store";
 --> statement-breakpoint
 ALTER TABLE "chart_watch" DROP CONSTRAINT "chart_watch_depth_1_to_200";
+--> statement-breakpoint
+ALTER TABLE "chart_watch" DROP CONSTRAINT "chart_watch_every_1_2_3_4_6_8_12_hours_or_1_to_31_days";
+--> statement-breakpoint
+ALTER TABLE "keyword_watch" DROP CONSTRAINT "keyword_watch_every_1_2_3_4_6_8_12_hours_or_1_to_31_days";
 --> statement-breakpoint
 ALTER TABLE "rank_weight" DROP CONSTRAINT "rank_weight_rank_1_to_700";
 --> statement-breakpoint
@@ -128,6 +134,11 @@ ALTER TABLE "app_watch" ADD CONSTRAINT "app_watch_html_only_with_info_or_reviews
 --> statement-breakpoint
 ALTER TABLE "app_watch" ADD CONSTRAINT "app_watch_reviews_depth_1_to_maximum" CHECK ((reviews_depth between 1 and case store when 'ios_store' then 500 else 10000 end) is not false or refuse('app_watch', 'reviews_depth_1_to_maximum', array[project, store, app_id], to_jsonb(reviews_depth)));
 --> statement-breakpoint
+ALTER TABLE "app_watch" ADD CONSTRAINT "app_watch_every_1_2_3_4_6_8_12_hours_or_1_to_31_days" CHECK ((every = '1 day' or (extract(year from every) = 0 and extract(month from every) = 0
+        and (extract(epoch from every) in (3600, 7200, 10800, 14400, 21600, 28800, 43200)
+          or (mod(extract(epoch from every), 86400) = 0 and extract(epoch from every) between 86400
+            and 2678400)))) is not false or refuse('app_watch', 'every_1_2_3_4_6_8_12_hours_or_1_to_31_days', array[project, store, app_id], to_jsonb(every)));
+--> statement-breakpoint
 ALTER TABLE "chart_watch" ADD CONSTRAINT "chart_watch_store_known" CHECK ((store in ('ios_store', 'android_store')) is not false or refuse('chart_watch', 'store_known', array[project, collection, category], to_jsonb(store)));
 --> statement-breakpoint
 ALTER TABLE "chart_watch" ADD CONSTRAINT "chart_watch_age_rating_known" CHECK ((age_rating in ('ages_up_to_5', 'ages_6_8', 'ages_9_12')) is not false or refuse('chart_watch', 'age_rating_known', array[project, collection, category], to_jsonb(age_rating)));
@@ -138,12 +149,23 @@ ALTER TABLE "chart_watch" ADD CONSTRAINT "chart_watch_depth_1_to_maximum_of_char
 --> statement-breakpoint
 ALTER TABLE "chart_watch" ADD CONSTRAINT "chart_watch_html_only_of_android_store" CHECK ((not html or store = 'android_store') is not false or refuse('chart_watch', 'html_only_of_android_store', array[project, collection, category], to_jsonb(store)));
 --> statement-breakpoint
+ALTER TABLE "chart_watch" ADD CONSTRAINT "chart_watch_every_1_2_3_4_6_8_12_hours_or_1_to_31_days" CHECK ((every = '1 day' or (extract(year from every) = 0 and extract(month from every) = 0
+        and (extract(epoch from every) in (3600, 7200, 10800, 14400, 21600, 28800, 43200)
+          or (mod(extract(epoch from every), 86400) = 0 and extract(epoch from every) between 86400
+            and 2678400)))) is not false or refuse('chart_watch', 'every_1_2_3_4_6_8_12_hours_or_1_to_31_days', array[project, collection, category], to_jsonb(every)));
+--> statement-breakpoint
+ALTER TABLE "keyword_watch" ADD CONSTRAINT "keyword_watch_every_1_2_3_4_6_8_12_hours_or_1_to_31_days" CHECK ((every = '1 day' or (extract(year from every) = 0 and extract(month from every) = 0
+        and (extract(epoch from every) in (3600, 7200, 10800, 14400, 21600, 28800, 43200)
+          or (mod(extract(epoch from every), 86400) = 0 and extract(epoch from every) between 86400
+            and 2678400)))) is not false or refuse('keyword_watch', 'every_1_2_3_4_6_8_12_hours_or_1_to_31_days', array[project, store, keyword], to_jsonb(every)));
+--> statement-breakpoint
 ALTER TABLE "rank_weight" ADD CONSTRAINT "rank_weight_rank_1_to_1000" CHECK ((rank between 1 and 1000) is not false or refuse('rank_weight', 'rank_1_to_1000', array[curve, rank::text], to_jsonb(rank)));
 --> statement-breakpoint
 ALTER TABLE "target" ADD CONSTRAINT "target_function_known" CHECK (function in ('app_searches', 'app_info', 'app_list', 'app_reviews', 'app_listings'));
 --> statement-breakpoint
 -- An account without limits says 0 in each of them.
-update account_usage set day_limit_micros = nullif(day_limit_micros, 0), minute_limit_micros = nullif(minute_limit_micros, 0),
+update account_usage set day_limit_micros = nullif(day_limit_micros, 0),
+  minute_limit_micros = nullif(minute_limit_micros, 0),
   calls_per_minute_limit = nullif(calls_per_minute_limit, 0)
 where 0 in (day_limit_micros, minute_limit_micros, calls_per_minute_limit);
 --> statement-breakpoint
@@ -152,23 +174,28 @@ insert into money_zone (project_id, since, timezone) select id, '-infinity', tim
 -- From the slot on in which a period was not closed yet: what of it has a task or a row in the history is not
 -- opened again.
 insert into period_change (period_id, from_slot)
-select id, date_bin(every, greatest(first_slot, closed_to), timestamptz '2001-01-01 00:00:00+00') from watch_period
+select id, date_bin(every, greatest(first_slot, closed_to), timestamptz '2001-01-01 00:00:00+00')
+  from watch_period
 where target_id is not null and (ended_at is null or closed_to < ended_at);
 --> statement-breakpoint
 insert into due_slot (target_id, slot, ends_at, priority, captured_at, askers, cut, price_micros)
-select c.target_id, c.slot, c.slot_ends_at, coalesce(p.priority, 1), coalesce(t.captured_at, '-infinity'), p.askers, c.reason, c.price_micros
+select c.target_id, c.slot, c.slot_ends_at, coalesce(p.priority, 1), coalesce(t.captured_at, '-infinity'),
+  p.askers, c.reason, c.price_micros
 from budget_cut c join target t on t.id = c.target_id
 cross join lateral (
-  select max(p.priority) as priority, count(*) as askers from watch_period p where p.target_id = c.target_id and p.ended_at is null
+  select max(p.priority) as priority, count(*) as askers from watch_period p where p.target_id = c.target_id
+    and p.ended_at is null
 ) p;
 --> statement-breakpoint
 -- Tasks that a claim has dropped, and closing has not seen yet.
 insert into due_slot (target_id, slot, ends_at, priority, captured_at, askers, problem)
-select k.target_id, k.slot, max(k.slot_ends_at), max(k.priority), max(coalesce(t.captured_at, '-infinity')), max(cardinality(k.payers)),
+select k.target_id, k.slot, max(k.slot_ends_at), max(k.priority), max(coalesce(t.captured_at, '-infinity')),
+  max(cardinality(k.payers)),
   'It was planned, but its slot ended before it could be sent.'
 from task k join target t on t.id = k.target_id
 where k.state = 'dropped' and k.ended_at is null
-  and not exists (select from task o where o.target_id = k.target_id and o.slot = k.slot and o.state <> 'dropped')
+  and not exists (select from task o where o.target_id = k.target_id and o.slot = k.slot
+    and o.state <> 'dropped')
 group by k.target_id, k.slot
 on conflict do nothing;
 --> statement-breakpoint

@@ -48,22 +48,22 @@ const CANNOT_REPLACE = ['42P16', '42P13']
 export function readObjects(folder: string): Objects {
   const names = readFileSync(join(folder, 'order.txt'), 'utf8').trim().split('\n')
   const read = (name: string) => readFileSync(join(folder, name), 'utf8')
-  const texts = names.map((name) =>
+  const texts = [...names, 'rights'].map((name) =>
     forEachWatchTable(read(`${name}.sql`).replace('{{function_rules}}', listFunctionRules)),
   )
   const columns = read('columns.txt')
-  const rights = read('rights.sql')
   const distributed = read('../distributed.sql')
   const asked = ['tables', 'queries'].map((name) => read(`../distributed-${name}.sql`))
+  const parts = texts.flatMap(split)
   return {
     hash: createHash('sha256')
-      .update([...texts, columns, rights, distributed, ...asked].join('\0'))
+      .update([...texts, columns, distributed, ...asked].join('\0'))
       .digest('hex'),
-    definitions: texts.flatMap(readDefinitions),
-    distributed: readDefinitions(distributed),
+    definitions: definitionsOf(parts),
+    distributed: definitionsOf(split(distributed)),
     columns: readColumns(columns),
-    revokes: split(rights).filter((text) => text.startsWith('revoke ')),
-    grants: split(rights).filter((text) => text.startsWith('grant ')),
+    revokes: parts.filter((text) => text.startsWith('revoke ')),
+    grants: parts.filter((text) => text.startsWith('grant ')),
   }
 }
 
@@ -80,8 +80,8 @@ function forEachWatchTable(text: string): string {
 
 /** `name: sentence`, of which further lines are indented. */
 function readColumns(text: string): Map<string, string> {
-  const entries = text.trim().replace(/\n +/g, ' ').split('\n')
-  return new Map(entries.map((entry) => /^(\w+): (.*)$/.exec(entry)?.slice(1) as [string, string]))
+  const entries = text.replace(/\n +/g, ' ').matchAll(/^(\w+): (.*)$/gm)
+  return new Map(Array.from(entries, ([, name = '', sentence = '']) => [name, sentence]))
 }
 
 /**
@@ -104,10 +104,8 @@ function split(text: string): string[] {
   return text.split(/^(?=create |grant |revoke )/m)
 }
 
-function readDefinitions(text: string): Definition[] {
-  return split(text)
-    .filter((part) => part.startsWith('create '))
-    .map((part) => ({ key: keyOf(part), text: part }))
+function definitionsOf(parts: readonly string[]): Definition[] {
+  return parts.filter((text) => text.startsWith('create ')).map((text) => ({ key: keyOf(text), text }))
 }
 
 function keyOf(text: string): string {

@@ -16,10 +16,10 @@ import type { CommandContext } from './command.ts'
 import type { DatabaseSession } from './database-session.ts'
 import { type Document, heading, type Part } from './document.ts'
 import { EXIT } from './exit-codes.ts'
+import { withDatabase } from './needs.ts'
 import { createProgress } from './progress.ts'
 import { openService } from './service-access.ts'
 import { tell, warn } from './tell.ts'
-import { withDatabase } from './with-database.ts'
 
 interface CheckOptions {
   readonly buy: boolean

@@ -95,7 +95,16 @@ type Given<P> = {
 /** Where a command stands in the help and in the README. */
 export const COMMAND_GROUPS = ['Measure', 'Watch', 'Look', 'Keep', 'Set up', 'The service'] as const
 
-export interface Declaration<O, A> {
+/**
+ * What a command works with: opened before it runs, and closed after it. `database` and `service` of needs.ts
+ * are such.
+ */
+export type Need<Session> = <Result>(
+  context: CommandContext,
+  work: (session: Session) => Promise<Result>,
+) => Promise<Result>
+
+export interface Declaration<O, A, Session> {
   /** That of its file. */
   readonly name: string
   /** Left out of a command within another. */
@@ -110,15 +119,17 @@ export interface Declaration<O, A> {
   readonly notes?: string
   /** Commands within it: `storerank alerts test`. */
   readonly commands?: readonly Command[]
+  /** Default: nothing. */
+  readonly needs?: Need<Session>
   /** Does it. Its options `json`, `csv` and `expanded` say how the document is printed. */
-  run(options: Given<O> & Given<A>, context: CommandContext): Promise<Outcome>
+  run(options: Given<O> & Given<A>, context: CommandContext, session: Session): Promise<Outcome>
 }
 
 /** The exit code, or what is printed at the end. */
 export type Outcome = number | Document
 
-/** A declaration whose types of options only it knows. */
-export interface Command extends Omit<Declaration<Parameters, Parameters>, 'run'> {
+/** A declaration whose types of options only it knows, and what it needs. */
+export interface Command extends Omit<Declaration<Parameters, Parameters, never>, 'run' | 'needs'> {
   run(options: object, context: CommandContext): Promise<Outcome>
 }
 
@@ -126,8 +137,16 @@ export interface Command extends Omit<Declaration<Parameters, Parameters>, 'run'
 export function command<
   O extends Parameters = Record<never, never>,
   A extends Parameters = Record<never, never>,
->(declaration: Declaration<O, A>): Command {
-  return declaration as Command
+  Session = undefined,
+>({ needs, run, ...declaration }: Declaration<O, A, Session>): Command {
+  const runWith = run as (options: object, context: CommandContext, session?: Session) => Promise<Outcome>
+  return {
+    ...declaration,
+    run: (options, context) =>
+      needs === undefined
+        ? runWith(options, context)
+        : needs(context, (session) => runWith(options, context, session)),
+  }
 }
 
 export interface CommandContext {

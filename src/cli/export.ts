@@ -35,7 +35,7 @@ interface ExportOptions {
 }
 
 /** @throws ConfigurationError for a format that the rows cannot have, or not there */
-export function chooseFormat(
+function chooseFormat(
   { what, format, out }: ExportOptions,
   { stdout }: Pick<CommandContext, 'stdout'>,
 ): ExportFormat {
@@ -51,9 +51,11 @@ export function chooseFormat(
 
 export async function exportRows(
   db: Database,
-  { what, format, out }: ExportOptions & { readonly format: ExportFormat },
+  options: ExportOptions,
   { stdout, signal }: CommandContext,
 ): Promise<Document> {
+  const format = chooseFormat(options, { stdout })
+  const { what, out } = options
   const kinds = FILES_BY_NAME.get(what)
   const opened =
     kinds !== undefined

@@ -7,9 +7,9 @@ import { openWatchFile, type WatchFile } from '../watch/file-text.ts'
 import { type Import, importWatches } from '../watch/import.ts'
 import type { CommandContext } from './command.ts'
 import type { Document, Part } from './document.ts'
+import { withDatabase } from './needs.ts'
 import { createProgress } from './progress.ts'
 import { warn } from './tell.ts'
-import { withDatabase } from './with-database.ts'
 
 const SHOWN_REFUSALS = 20
 /** A short import says nothing while it goes on. */

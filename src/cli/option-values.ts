@@ -1,4 +1,5 @@
 /** Values of options and arguments: each is read, or refused with what is allowed. */
+import { accessSync, constants } from 'node:fs'
 import { InvalidArgumentError } from 'commander'
 import { parseDuration } from '../duration.ts'
 import { type ListenAddress, parseListenAddress } from '../listen-address.ts'
@@ -64,6 +65,15 @@ export function encoding(name: string): string {
     throw new InvalidArgumentError(
       'There is no such encoding: utf-8, utf-16le, windows-1252 and shift_jis are some.',
     )
+  }
+}
+
+export function readableFile(path: string): string {
+  try {
+    accessSync(path, constants.R_OK)
+    return path
+  } catch (error) {
+    throw new InvalidArgumentError(`It cannot be read: ${(error as Error).message}.`)
   }
 }
 

@@ -16,7 +16,7 @@ import type { CommandContext } from './command.ts'
 import type { Document, Part } from './document.ts'
 import { EXIT } from './exit-codes.ts'
 import { createProgress } from './progress.ts'
-import { openWorkSession } from './session.ts'
+import type { WorkSession } from './session.ts'
 import { tell } from './tell.ts'
 
 const DEFAULT_WAIT_MS = 60 * 60_000
@@ -33,17 +33,20 @@ interface RecoverOptions {
   readonly wait?: number
 }
 
-export async function recover(options: RecoverOptions, context: CommandContext): Promise<Document> {
-  const session = await openWorkSession(context)
+export async function recover(
+  { db, job }: WorkSession,
+  options: RecoverOptions,
+  context: CommandContext,
+): Promise<Document> {
   const progress = createProgress(context)
   try {
     if (options.apart) {
-      await standApart(session.db.sql)
+      await standApart(db.sql)
       const done = 'This database stands apart: tasks of other storeranks on the account are left to them.'
       return { parts: [done] }
     }
-    await chooseInstallation(session.job, options.installation)
-    const [clock] = await session.db.sql<{ now: Date }[]>`select clock_timestamp() as now`
+    await chooseInstallation(job, options.installation)
+    const [clock] = await db.sql<{ now: Date }[]>`select clock_timestamp() as now`
     const began = clock?.now ?? new Date()
     tell(
       context,
@@ -51,7 +54,7 @@ export async function recover(options: RecoverOptions, context: CommandContext):
         'themselves.',
     )
     progress.phase('reading what was bought')
-    const found = await runLocked(session.job, (readTo, recovered) =>
+    const found = await runLocked(job, (readTo, recovered) =>
       progress.update(`read to ${formatInstant(readTo)} · ${formatCount(recovered)} recovered`, {
         recovered,
       }),
@@ -62,13 +65,11 @@ export async function recover(options: RecoverOptions, context: CommandContext):
     }
     progress.done('what was bought is known')
     progress.phase('fetching results')
-    const left = await fetchResults(session.job, options.wait ?? DEFAULT_WAIT_MS)
+    const left = await fetchResults(job, options.wait ?? DEFAULT_WAIT_MS)
     progress.done('results fetched')
-    return { parts: await describeRecovered(session.job, found, left, began) }
+    return { parts: await describeRecovered(job, found, left, began) }
   } finally {
     progress.stop()
-    await session.drain()
-    await session.close()
   }
 }
 

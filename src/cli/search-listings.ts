@@ -8,7 +8,7 @@ import type { Store } from '../service/functions.ts'
 import type { ListingQuery } from '../service/listings.ts'
 import { Fields } from './api-fields.ts'
 import type { CommandContext } from './command.ts'
-import { openWorkSession } from './session.ts'
+import { service } from './needs.ts'
 
 interface SearchOptions {
   readonly endpoint: string
@@ -27,15 +27,10 @@ export async function searchByHand(options: SearchOptions, context: CommandConte
       'Say which project pays for the search: --project fitness. A new one is made.',
     )
   }
-  const session = await openWorkSession(context)
-  try {
-    const { db, client, settings, runner } = session.job
+  return service(context, ({ job: { db, client, settings, runner } }) => {
     const deps = { db, client, budget: settings.budget, window: { ...settings, runner } }
-    return await searchListings(deps, { store: options.store ?? 'ios_store', query, project }, context.signal)
-  } finally {
-    await session.drain()
-    await session.close()
-  }
+    return searchListings(deps, { store: options.store ?? 'ios_store', query, project }, context.signal)
+  })
 }
 
 function readQuery(fields: Fields): Omit<ListingQuery, 'tag'> {

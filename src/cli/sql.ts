@@ -7,7 +7,6 @@ import type { CommandContext } from './command.ts'
 import { type Document, type Row, table } from './document.ts'
 import { hintAt } from './sql-hint.ts'
 import { warn } from './tell.ts'
-import { withDatabase } from './with-database.ts'
 
 /** What the driver returns for one statement. */
 interface Statement extends ReadonlyArray<readonly unknown[]> {
@@ -22,12 +21,12 @@ const TIMES = { to: 25, from: [1082, 1083, 1114, 1184, 1186, 1266], parse: Strin
 /** A number where JavaScript holds it exactly, else the digits. */
 const WHOLE_NUMBERS = { to: 20, from: [20], parse: parseWhole, serialize: String }
 
-export async function runSql(query: string, context: CommandContext): Promise<Document | number> {
+export async function runSql(
+  url: string,
+  query: string,
+  context: CommandContext,
+): Promise<Document | number> {
   if (query.trim() === '') throw new ConfigurationError('There is no SQL in the query.')
-  return withDatabase(context, ({ db }) => ask(db.url, query, context), { takesAnySchema: true })
-}
-
-async function ask(url: string, query: string, context: CommandContext): Promise<Document | number> {
   const client = postgres({
     ...postgresOptions(url),
     max: 1,

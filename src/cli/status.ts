@@ -15,9 +15,9 @@ import type { CommandContext } from './command.ts'
 import { describeDatabaseTrouble } from './database-trouble.ts'
 import { type Document, heading, more, type Part, table } from './document.ts'
 import { describeFailure } from './failure.ts'
+import { withDatabase } from './needs.ts'
 import { describeAttempts, describeUnknown } from './outstanding.ts'
 import { warn } from './tell.ts'
-import { withDatabase } from './with-database.ts'
 
 const PROBLEMS_SHOWN = 20
 /** What monitoring systems take for "unknown". */

@@ -5,8 +5,8 @@ import { addKeyword, type KeywordToWatch, proposeKeywords, shortName, type Watch
 import type { CommandContext } from './command.ts'
 import type { DatabaseSession } from './database-session.ts'
 import { type Document, type Part, table } from './document.ts'
+import { withDatabase } from './needs.ts'
 import { warn } from './tell.ts'
-import { withDatabase } from './with-database.ts'
 
 /** SQLSTATE classes of what is wrong with a row: its data, a rule. */
 const ROW_AT_FAULT = /^(22|23|P0)/

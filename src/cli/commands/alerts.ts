@@ -1,6 +1,6 @@
 import { argument, command, flag, option, usually } from '../command.ts'
+import { database } from '../needs.ts'
 import { wholeNumber } from '../option-values.ts'
-import { withDatabase } from '../with-database.ts'
 
 const days = (help: string) => option('<number>', help, wholeNumber(1, 366))
 
@@ -9,10 +9,9 @@ const test = command({
   summary: 'send a message that is marked as a test',
   arguments: { channel: argument('<channel>', 'name of a channel') },
   examples: ['storerank alerts test ops'],
-  run: ({ channel }, context) =>
-    withDatabase(context, async ({ db }) =>
-      (await import('../alert-channels.ts')).testChannel(db, channel, context),
-    ),
+  needs: database(),
+  run: async ({ channel }, context, { db }) =>
+    (await import('../alert-channels.ts')).testChannel(db, channel, context),
 })
 
 const retry = command({
@@ -21,10 +20,8 @@ const retry = command({
   arguments: { channel: argument('[channel]', 'name of a channel (default: each of them)') },
   options: { days: usually(7, days('those that were given up in so many days')) },
   examples: ['storerank alerts retry ops --days 3'],
-  run: (options, context) =>
-    withDatabase(context, async ({ db }) =>
-      (await import('../alert-channels.ts')).retryMessages(db, options),
-    ),
+  needs: database(),
+  run: async (options, _, { db }) => (await import('../alert-channels.ts')).retryMessages(db, options),
 })
 
 export const alerts = command({
@@ -40,8 +37,6 @@ export const alerts = command({
   },
   examples: ['storerank alerts --trial --days 30'],
   commands: [test, retry],
-  run: (options, context) =>
-    withDatabase(context, async ({ db }) =>
-      (await import('../alerts.ts')).showAlerts(db, options, context.signal),
-    ),
+  needs: database(),
+  run: async (options, { signal }, { db }) => (await import('../alerts.ts')).showAlerts(db, options, signal),
 })

@@ -1,8 +1,8 @@
 import { resolve } from 'node:path'
 import { countOf } from '../../text/words.ts'
 import { command, flag, option, required } from '../command.ts'
+import { database } from '../needs.ts'
 import { day } from '../option-values.ts'
-import { withDatabase } from '../with-database.ts'
 
 export const archive = command({
   name: 'archive',
@@ -14,21 +14,20 @@ export const archive = command({
     drop: flag('then drop these months from the database'),
   },
   examples: ['storerank archive --before 2026-01-01 --to /srv/ranks --drop'],
-  run: (options, context) =>
-    withDatabase(context, async ({ db }) => {
-      const { archiveMonths } = await import('../../archive/archive.ts')
-      const { stdout, signal } = context
-      const before = new Date(`${options.before}T00:00:00Z`)
-      const wants = { before, folder: resolve(options.to), drops: options.drop, signal }
-      let months = 0
-      // A month may take minutes, so each is told when it is done.
-      for await (const { file, rows, isNew, isDropped } of archiveMonths(db, wants)) {
-        months += 1
-        const dropped = isDropped ? ', dropped from the database' : ''
-        const became = `${isNew ? 'written' : 'there already'} and verified${dropped}`
-        stdout.write(`${file}: ${countOf(rows, 'row')}, ${became}\n`)
-      }
-      const none = `No month of the history ends before ${options.before}.`
-      return { parts: months === 0 ? [none] : [] }
-    }),
+  needs: database(),
+  run: async (options, { stdout, signal }, { db }) => {
+    const { archiveMonths } = await import('../../archive/archive.ts')
+    const before = new Date(`${options.before}T00:00:00Z`)
+    const wants = { before, folder: resolve(options.to), drops: options.drop, signal }
+    let months = 0
+    // A month may take minutes, so each is told when it is done.
+    for await (const { file, rows, isNew, isDropped } of archiveMonths(db, wants)) {
+      months += 1
+      const dropped = isDropped ? ', dropped from the database' : ''
+      const became = `${isNew ? 'written' : 'there already'} and verified${dropped}`
+      stdout.write(`${file}: ${countOf(rows, 'row')}, ${became}\n`)
+    }
+    const none = `No month of the history ends before ${options.before}.`
+    return { parts: months === 0 ? [none] : [] }
+  },
 })

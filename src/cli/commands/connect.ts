@@ -1,5 +1,5 @@
 import { command, flag } from '../command.ts'
-import { withDatabase } from '../with-database.ts'
+import { database } from '../needs.ts'
 
 export const connect = command({
   name: 'connect',
@@ -7,10 +7,7 @@ export const connect = command({
   summary: 'open psql on the database in use',
   options: { print: flag('print the command instead') },
   examples: ['storerank connect'],
-  run: ({ print }, context) =>
-    withDatabase(
-      context,
-      async (session) => (await import('../connect.ts')).connect(session, print, context),
-      { takesAnySchema: true },
-    ),
+  needs: database({ takesAnySchema: true }),
+  run: async ({ print }, context, session) =>
+    (await import('../connect.ts')).connect(session, print, context),
 })

@@ -1,6 +1,6 @@
 import { command, option, usually } from '../command.ts'
+import { database } from '../needs.ts'
 import { wholeNumber } from '../option-values.ts'
-import { withDatabase } from '../with-database.ts'
 
 export const digest = command({
   name: 'digest',
@@ -11,6 +11,6 @@ export const digest = command({
     days: usually(7, option('<number>', 'days that are compared', wholeNumber(1, 366))),
   },
   examples: ['storerank digest --project fitness --days 7'],
-  run: (options, context) =>
-    withDatabase(context, async ({ db }) => (await import('../digest.ts')).showDigests(db, options)),
+  needs: database(),
+  run: async (options, _, { db }) => (await import('../digest.ts')).showDigests(db, options),
 })

@@ -4,7 +4,7 @@ import { createGzip } from 'node:zlib'
 import packageJson from '../../../package.json' with { type: 'json' }
 import { argument, command } from '../command.ts'
 import { verbatim } from '../document.ts'
-import { refuseOwnDatabase, withDatabase } from '../with-database.ts'
+import { database } from '../needs.ts'
 
 export const dump = command({
   name: 'dump',
@@ -14,19 +14,16 @@ export const dump = command({
     file: argument('<file>', 'SQL with the rows as COPY writes them; compressed when its name ends in .gz'),
   },
   examples: ['storerank dump ranks.sql.gz'],
-  run: async ({ file }, context) => {
-    refuseOwnDatabase(context, 'pg_dump')
-    return withDatabase(context, async ({ db }) => {
-      const { dumpDatabase } = await import('../../embedded/dump.ts')
-      const { writeWholeFile } = await import('../../report/write-file.ts')
-      const plain = Readable.from(dumpDatabase(db.url, packageJson.version))
-      const gzip = createGzip()
-      plain.on('error', (error) => gzip.destroy(error))
-      await writeWholeFile(resolve(file), file.endsWith('.gz') ? plain.pipe(gzip) : plain)
-      const { home } = context.config
-      const about = `It has all data of the database in ${home}; `
-      const next = '`storerank restore` puts it into a new one.'
-      return { parts: [verbatim(resolve(file)), about + next] }
-    })
+  needs: database({ ownTool: 'pg_dump' }),
+  run: async ({ file }, { config }, { db }) => {
+    const { dumpDatabase } = await import('../../embedded/dump.ts')
+    const { writeWholeFile } = await import('../../report/write-file.ts')
+    const plain = Readable.from(dumpDatabase(db.url, packageJson.version))
+    const gzip = createGzip()
+    plain.on('error', (error) => gzip.destroy(error))
+    await writeWholeFile(resolve(file), file.endsWith('.gz') ? plain.pipe(gzip) : plain)
+    const about = `It has all data of the database in ${config.home}; `
+    const next = '`storerank restore` puts it into a new one.'
+    return { parts: [verbatim(resolve(file)), about + next] }
   },
 })

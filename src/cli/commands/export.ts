@@ -1,6 +1,6 @@
 import { argument, command, option } from '../command.ts'
+import { database } from '../needs.ts'
 import { oneOf } from '../option-values.ts'
-import { withDatabase } from '../with-database.ts'
 
 export const exportCommand = command({
   name: 'export',
@@ -19,9 +19,6 @@ export const exportCommand = command({
     out: option('<file>', 'file to write, whole or not at all (default: stdout)'),
   },
   examples: ['storerank export rank_history --out ranks.parquet'],
-  run: async (options, context) => {
-    const { chooseFormat, exportRows } = await import('../export.ts')
-    const format = chooseFormat(options, context)
-    return withDatabase(context, ({ db }) => exportRows(db, { ...options, format }, context))
-  },
+  needs: database(),
+  run: async (options, context, { db }) => (await import('../export.ts')).exportRows(db, options, context),
 })

@@ -1,6 +1,6 @@
 import { command, flag, option } from '../command.ts'
+import { database } from '../needs.ts'
 import { interval, priority, wholeNumber } from '../option-values.ts'
-import { withDatabase } from '../with-database.ts'
 
 export const forecast = command({
   name: 'forecast',
@@ -19,8 +19,7 @@ export const forecast = command({
     json: flag('print JSON instead of tables'),
   },
   examples: ['storerank forecast --every 6h --depth 100 --tag brand'],
-  run: ({ json: _, ...question }, context) =>
-    withDatabase(context, async ({ db }) =>
-      (await import('../forecast.ts')).showForecast(db, question, context),
-    ),
+  needs: database(),
+  run: async ({ json: _, ...question }, context, { db }) =>
+    (await import('../forecast.ts')).showForecast(db, question, context),
 })

@@ -1,5 +1,5 @@
 import { command, flag } from '../command.ts'
-import { withDatabase } from '../with-database.ts'
+import { database } from '../needs.ts'
 
 export const migrate = command({
   name: 'migrate',
@@ -9,21 +9,17 @@ export const migrate = command({
     distribute: flag('distribute the history over the workers of Citus; see docs/scale.md'),
   },
   examples: ['storerank migrate'],
-  run: ({ distribute: distributes }, context) =>
-    withDatabase(
-      context,
-      async ({ db }) => {
-        const { openQueue } = await import('../../queue/queue.ts')
-        const { distribute, grantRoles } = await import('../../db/migrate.ts')
-        // pg-boss keeps its own tables, and makes them when it starts.
-        const queue = await openQueue(db.url, context.log)
-        await queue.stop(0)
-        if (distributes) await distribute(db.url)
-        const hindrance = await grantRoles(db)
-        const distributed = distributes ? ', and its history is distributed' : ''
-        const done = `The database is at the schema of this version${distributed}.`
-        return { parts: [done, hindrance] }
-      },
-      { makes: 'any' },
-    ),
+  needs: database({ makes: 'any' }),
+  run: async ({ distribute: distributes }, { log }, { db }) => {
+    const { openQueue } = await import('../../queue/queue.ts')
+    const { distribute, grantRoles } = await import('../../db/migrate.ts')
+    // pg-boss keeps its own tables, and makes them when it starts.
+    const queue = await openQueue(db.url, log)
+    await queue.stop(0)
+    if (distributes) await distribute(db.url)
+    const hindrance = await grantRoles(db)
+    const distributed = distributes ? ', and its history is distributed' : ''
+    const done = `The database is at the schema of this version${distributed}.`
+    return { parts: [done, hindrance] }
+  },
 })

@@ -1,5 +1,5 @@
 import { command, flag } from '../command.ts'
-import { withDatabase } from '../with-database.ts'
+import { database } from '../needs.ts'
 
 export const plan = command({
   name: 'plan',
@@ -7,6 +7,6 @@ export const plan = command({
   summary: 'show what is due, what it would cost and what the budget would cut; posts nothing',
   options: { json: flag('print JSON instead of a table') },
   examples: ['storerank plan --json'],
-  run: (_, context) =>
-    withDatabase(context, async ({ db }) => (await import('../plan.ts')).showPlan(db, context)),
+  needs: database(),
+  run: async (_, context, { db }) => (await import('../plan.ts')).showPlan(db, context),
 })

@@ -1,4 +1,5 @@
 import { command, flag, option } from '../command.ts'
+import { service } from '../needs.ts'
 import { duration } from '../option-values.ts'
 
 export const recover = command({
@@ -14,5 +15,7 @@ export const recover = command({
     wait: option('<duration>', 'longest wait for results, such as 90s or 45m', duration),
   },
   examples: ['storerank recover'],
-  run: async (options, context) => (await import('../recover.ts')).recover(options, context),
+  needs: service,
+  run: async (options, context, session) =>
+    (await import('../recover.ts')).recover(session, options, context),
 })

@@ -1,6 +1,6 @@
 import { command, flag, option } from '../command.ts'
+import { database } from '../needs.ts'
 import { day } from '../option-values.ts'
-import { withDatabase } from '../with-database.ts'
 
 export const report = command({
   name: 'report',
@@ -17,6 +17,7 @@ export const report = command({
     logo: option('<file>', 'picture beside the title: PNG, JPEG, SVG or WebP'),
   },
   examples: ['storerank report --project fitness --html fitness.html'],
-  run: ({ json: _, ...options }, context) =>
-    withDatabase(context, async ({ db }) => (await import('../report.ts')).showReport(db, options, context)),
+  needs: database(),
+  run: async ({ json: _, ...options }, context, { db }) =>
+    (await import('../report.ts')).showReport(db, options, context),
 })

@@ -1,4 +1,5 @@
 import { argument, command, flag } from '../command.ts'
+import { database } from '../needs.ts'
 
 export const sql = command({
   name: 'sql',
@@ -17,5 +18,6 @@ export const sql = command({
     'array of such arrays. --csv: one table after the other, with an empty line between them.\n' +
     'On a terminal what is larger than the screen goes through PAGER (less where it is not set, none ' +
     'where it is empty).',
-  run: async ({ query }, context) => (await import('../sql.ts')).runSql(query, context),
+  needs: database({ takesAnySchema: true }),
+  run: async ({ query }, context, { db }) => (await import('../sql.ts')).runSql(db.url, query, context),
 })

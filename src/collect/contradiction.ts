@@ -42,7 +42,7 @@ export function findContradiction(item: FetchItem, answered: Answered): Contradi
     const found = rules.find(([field, rule]) => rule.isOther(said[field]))
     if (found !== undefined) return contradict(`${part}.${found[0]}`, said[found[0]], found[1].asked)
   }
-  return findOldCapture(asked.atMs, answered)
+  return findOldCapture(asked.ageMs, answered)
 }
 
 type Asked = NonNullable<FetchItem['asked']>
@@ -108,18 +108,20 @@ function isTagOf({ taskId, attempt }: Asked, said: string): boolean {
 }
 
 /**
- * A store that was asked long before the task was sent was asked for another one. The service's clock may
- * differ by hours: by an answer that has the time of the service an hour is long, by one that has not, a day.
+ * A store that was asked long before the task was sent was asked for another one. Two ages are compared, each
+ * by one clock: that of the task by the database's, that of the answer by the service's, where it gives its
+ * time, and else by ours. Clocks may be hours apart, and a lease lies between handing out and asking.
  */
-function findOldCapture(sentAtMs: number, { result, answeredAt }: Answered): Contradiction | null {
+function findOldCapture(taskAgeMs: number, { result, answeredAt }: Answered): Contradiction | null {
   const captured = isObject(result) ? readTimestamp(result.datetime) : null
   if (captured === null) return null
-  const behindMs = answeredAt === null ? 0 : Date.now() - answeredAt.getTime()
+  const answerAgeMs = (answeredAt ?? new Date()).getTime() - captured.getTime()
   const longMs = answeredAt === null ? DAY_MS : HOUR_MS
-  if (captured.getTime() + behindMs >= sentAtMs - longMs) return null
+  if (answerAgeMs <= taskAgeMs + longMs) return null
+  const sentAt = formatTimestamp(new Date(captured.getTime() + answerAgeMs - taskAgeMs))
   const problem =
     `The answer is older than the task: its result.datetime is ${formatTimestamp(captured)}, and the ` +
-    `task was sent at ${formatTimestamp(new Date(sentAtMs))}.`
+    `task was sent at ${sentAt} by the same clock.`
   return { path: 'result.datetime', problem }
 }
 

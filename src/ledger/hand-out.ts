@@ -33,8 +33,8 @@ export interface AskedTask {
   readonly category: string | null
   readonly locationCode: number
   readonly languageCode: string
-  /** It was not sent before, in milliseconds since 1970. */
-  readonly atMs: number
+  /** How long ago it was sent, at most, by the clock of the database when its result was handed out. */
+  readonly ageMs: number
 }
 
 /**
@@ -45,7 +45,7 @@ export function askedColumn(sql: SqlRunner) {
   return sql`
     jsonb_build_object('taskId', k.id, 'attempt', k.attempt, 'subject', t.subject, 'category', t.category,
       'locationCode', t.location_code, 'languageCode', t.language_code,
-      'atMs', floor(extract(epoch from least(k.posted_at, k.reserved_at)) * 1000)) as asked`
+      'ageMs', ceil(extract(epoch from clock_timestamp() - least(k.posted_at, k.reserved_at)) * 1000)) as asked`
 }
 
 /** A row of a ready list, or a pingback. */

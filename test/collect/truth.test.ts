@@ -125,14 +125,15 @@ describe('an answer of another task under the id that was asked for', () => {
 
 describe('what an answer says of itself', () => {
   const TASK_ID = '019aa0b0-0000-7000-8000-000000000001'
-  const SENT_MS = Date.UTC(2026, 5, 1, 12)
+  const HOUR_MS = 3_600_000
+  const AGE_MS = 3 * HOUR_MS
   const itemOf = (fn: FetchItem['function'], subject: string, category: string | null = null): FetchItem => ({
     ...{ serviceId: 'a', path: null, kind: 'advanced', html: false, htmlPath: null, depth: 100 },
     store: 'android_store',
     function: fn,
     asked: {
       ...{ taskId: TASK_ID, attempt: 2, subject, category, locationCode: 2840, languageCode: 'en' },
-      atMs: SENT_MS,
+      ageMs: AGE_MS,
     },
   })
   const search = itemOf('app_searches', 'Größe 100% c++')
@@ -191,15 +192,17 @@ describe('what an answer says of itself', () => {
   }
 
   test('is too old when the store was asked long before the task was sent, by the clock of the service', () => {
+    const nowMs = Date.now()
     const said = (ms: number) => ({ datetime: new Date(ms).toISOString().slice(0, 19).replace('T', ' ') })
-    const HOUR_MS = 3_600_000
-    const old = said(SENT_MS - 2 * HOUR_MS)
-    const answeredAt = (behindMs: number) => new Date(Date.now() - behindMs)
-    assert.equal(judge(search, { result: old, answeredAt: answeredAt(0) }), 'result.datetime')
-    assert.equal(judge(search, { result: old, answeredAt: answeredAt(2 * HOUR_MS) }), null)
-    assert.equal(judge(search, { result: old }), null)
-    assert.equal(judge(search, { result: said(SENT_MS - 25 * HOUR_MS) }), 'result.datetime')
-    assert.equal(judge(search, { result: said(SENT_MS), answeredAt: answeredAt(0) }), null)
+    const sentMs = nowMs - AGE_MS
+    for (const aheadMs of [-5 * HOUR_MS, 0, 5 * HOUR_MS]) {
+      const answeredAt = new Date(nowMs + aheadMs)
+      const old = said(sentMs + aheadMs - 2 * HOUR_MS)
+      assert.equal(judge(search, { result: old, answeredAt }), 'result.datetime')
+      assert.equal(judge(search, { result: said(sentMs + aheadMs), answeredAt }), null)
+    }
+    assert.equal(judge(search, { result: said(sentMs - 2 * HOUR_MS) }), null)
+    assert.equal(judge(search, { result: said(sentMs - 25 * HOUR_MS) }), 'result.datetime')
   })
 
   test('is not compared in a job of an earlier version, which does not say what was asked', () => {

@@ -190,11 +190,7 @@ export async function copyProject(project: string): Promise<void> {
   const platformPackage = relative(PROJECT, join(dirname(initdb), '..', '..'))
   for (const part of [
     'package.json',
-    'src/errors.ts',
-    'src/suggest.ts',
-    'src/timings.ts',
-    'src/db',
-    'src/embedded',
+    'src',
     'node_modules/postgres',
     'node_modules/fastest-levenshtein',
     platformPackage,

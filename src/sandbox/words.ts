@@ -43,8 +43,7 @@ games_strategy|game_strategy|strategy tower defense chess kingdom empire チェ�
 games_role_playing|game_role_playing|rpg dungeon fantasy hero dragon 冒険|quest loot mage roguelike turn based|Dungeon Quest, Fantasy RPG, Idle Heroes, Dragon Saga, Role Playing Game
 games_simulation|game_simulation|simulator farm tycoon city builder 🚜|tractor train pet hospital restaurant cooking idle|Farm Simulator, City Builder, Idle Tycoon, Cooking Simulator, Train Simulator
 games_arcade|game_arcade|arcade bubble runner jump endless|pinball snake brick ball retro platformer|Bubble Shooter, Endless Runner, Retro Arcade, Brick Breaker, Jump Game
-games_trivia|game_trivia|trivia quiz riddle 知識|flags capitals history logo geography|Trivia Quiz, Flags Quiz,
-  Logo Quiz, Riddles, Quiz Night
+games_trivia|game_trivia|trivia quiz riddle 知識|flags capitals history logo geography|Trivia Quiz, Flags Quiz, Logo Quiz, Riddles, Quiz Night
 games_sports|game_sports|football soccer basketball golf tennis cricket サッカー ⚽|league penalty manager dunk bowling pool|Football Manager, Soccer Stars, Basketball Shots, Mini Golf, Tennis Clash Game
 weather|weather|weather forecast radar temperature 天気 ☀ wetter|storm hurricane rain uv widget barometer|Weather Forecast, Rain Radar, Local Weather, Storm Tracker, Weather Widget
 navigation|maps_and_navigation|map maps gps navigation route 地図 🗺|speedometer offline compass traffic satellite altimeter|Offline Maps, GPS Navigation, Route Planner, Compass, Speedometer
@@ -52,8 +51,7 @@ travel|travel_and_local|travel flight hotel trip booking 旅行 ✈ reise|itiner
 food_and_drink|food_and_drink|recipe recipes cooking food kitchen レシピ 🍳|baking vegan airfryer cocktail coffee dinner bread|Easy Recipes, Cooking Book, Meal Recipes, Baking Recipes, Kitchen Timer, Coffee Notes
 shopping|shopping|shopping coupon deals sale grocery 買い物 🛒|discount cashback list fashion outlet secondhand|Shopping List, Coupons & Deals, Grocery List, Flash Sale, Fashion Outlet
 social_networking|social|chat social friends messenger community チャット 💬|group stickers live video meet nearby|Chat & Meet, Messenger, Social Circle, Live Chat, Community Rooms
-lifestyle|dating|dating date singles love match 恋愛 ❤|flirt nearby couples soulmate astrology|Dating Nearby,
-  Meet Singles, Love Match, Couples Diary
+lifestyle|dating|dating date singles love match 恋愛 ❤|flirt nearby couples soulmate astrology|Dating Nearby, Meet Singles, Love Match, Couples Diary
 news|news_and_magazines|news newspaper headlines magazine ニュース 📰|breaking local politics rss world|Breaking News, World Headlines, Local News, News Reader
 books|books_and_reference|book books reading ebook audiobook 読書 📚 novel|epub library manga poetry romance bible dictionary|Book Reader, Audiobooks, Ebook Library, Novel Stories, Reading Log
 productivity|productivity|todo tasks notes calendar planner メモ|checklist reminder habit pomodoro journal kanban widget|To Do List, Notes & Tasks, Calendar Planner, Habit Tracker, Daily Journal, Focus Timer

@@ -11,8 +11,7 @@ before(async () => {
 after(() => world.close())
 
 test(
-  'a result that cannot be at the service any more is given up, and its slot says what the last answer ' +
-    'was',
+  'a result that the service has no longer is given up, and its slot says what the last answer was',
   async () => {
     const { sql } = world.db
     await watchKeywords(world, ['yoga', 'pilates'])

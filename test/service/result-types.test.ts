@@ -45,9 +45,15 @@ const readType = (name: string) => {
     .find((match) => match !== null)
   const lines = found?.[2]?.split('\n') ?? []
   const fields = lines.flatMap((line, index) =>
-    /^\s+readonly /.test(line) ? [{ line: line.trim(), doc: lines[index - 1]?.trim() ?? '' }] : [],
+    /^\s+readonly /.test(line) ? [{ line: line.trim(), doc: readDoc(lines.slice(0, index)) }] : [],
   )
   return { doc: found?.[1] ?? '', fields }
+}
+
+/** The comment that the lines end with. */
+function readDoc(lines: readonly string[]): string {
+  const start = lines.findLastIndex((line) => line.trim().startsWith('/**'))
+  return lines.slice(start).join(' ').trim()
 }
 
 for (const name of RESULT_TYPES) {

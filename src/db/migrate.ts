@@ -4,7 +4,6 @@
  * differ from those of the database. Refuses a server that is too old, and a schema that is newer than this
  * version.
  */
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type MigrationMeta, readMigrationFiles } from 'drizzle-orm/migrator'
 import postgres from 'postgres'
@@ -25,8 +24,9 @@ import {
   openLoop,
   requireCluster,
   tryLoop,
-} from './distribute.ts'
-import { applyObjects, dropObjectsForMigration, type Identity, type Objects, readObjects } from './objects.ts'
+} from './distributed/distribute.ts'
+import { type Objects, readObjects } from './object-files.ts'
+import { applyObjects, dropObjectsForMigration, type Identity } from './objects.ts'
 import { OWN_SCHEMAS, refuseMissingRights, refusePooler, refuseUnfitDatabase } from './requirements.ts'
 import * as roles from './roles.ts'
 import { createBegin, type Transaction } from './transaction.ts'
@@ -55,7 +55,7 @@ export function readSchema(folder: string, version: string): Schema {
   return {
     version,
     migrations: readMigrationFiles({ migrationsFolder: folder }),
-    objects: readObjects(join(folder, 'objects')),
+    objects: readObjects(folder),
   }
 }
 

@@ -1,36 +1,12 @@
 /**
- * The views, functions, triggers, grants and comments of drizzle/objects: read from their files, and applied
- * to a database as a whole. An object that a person made is never dropped: when it depends on one of ours
+ * The views, functions, triggers, grants and comments of drizzle/objects, applied to a database as a whole.
+ * An object that a person made is never dropped: when it depends on one of ours
  * that must be dropped, the migration is refused with a sentence that names it.
  */
-import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { ConfigurationError } from '../errors.ts'
-import { FUNCTION_RULES } from '../service/functions.ts'
+import type { Definition, Objects } from './object-files.ts'
 import { ROLES } from './roles.ts'
 import type { Transaction } from './transaction.ts'
-
-/** One `create or replace …` with the comments after it. */
-export interface Definition {
-  /** `view rank_history`, `function slot_of` or `trigger keep_period on app_watch`. */
-  readonly key: string
-  readonly text: string
-}
-
-export interface Objects {
-  /** Changes whenever a file or their order does. */
-  readonly hash: string
-  readonly definitions: readonly Definition[]
-  /** What takes the place of some of them where the history is distributed. */
-  readonly distributed: readonly Definition[]
-  /** What a column means, by its name, where its view or table does not say it itself. */
-  readonly columns: ReadonlyMap<string, string>
-  /** What not everybody may call. */
-  readonly revokes: readonly string[]
-  /** The `grant … to` of the roles of people, which may be missing. */
-  readonly grants: readonly string[]
-}
 
 /**
  * An object of the database, by a name that `drop` takes, like `function public.slot_of(interval,timestamp
@@ -38,82 +14,8 @@ export interface Objects {
  */
 export type Identity = string
 
-/** A statement of a file with `{{watch_table}}` is one for each of them. */
-const WATCH_TABLES = ['keyword_watch', 'app_watch', 'chart_watch']
-
 /** The new definition cannot replace the old one: columns went or changed, or arguments or results did. */
 const CANNOT_REPLACE = ['42P16', '42P13']
-
-/** @throws Error when a file of order.txt is missing or holds what cannot be replaced */
-export function readObjects(folder: string): Objects {
-  const names = readFileSync(join(folder, 'order.txt'), 'utf8').trim().split('\n')
-  const read = (name: string) => readFileSync(join(folder, name), 'utf8')
-  const texts = [...names, 'rights'].map((name) =>
-    forEachWatchTable(read(`${name}.sql`).replace('{{function_rules}}', listFunctionRules)),
-  )
-  const columns = read('columns.txt')
-  const distributed = read('../distributed.sql')
-  const asked = ['tables', 'queries'].map((name) => read(`../distributed-${name}.sql`))
-  const parts = texts.flatMap(split)
-  return {
-    hash: createHash('sha256')
-      .update([...texts, columns, distributed, ...asked].join('\0'))
-      .digest('hex'),
-    definitions: definitionsOf(parts),
-    distributed: definitionsOf(split(distributed)),
-    columns: readColumns(columns),
-    revokes: parts.filter((text) => text.startsWith('revoke ')),
-    grants: parts.filter((text) => text.startsWith('grant ')),
-  }
-}
-
-function forEachWatchTable(text: string): string {
-  const statements = text.split(/(?<=;\n)/)
-  return statements
-    .flatMap((statement) =>
-      statement.includes('{{watch_table}}')
-        ? WATCH_TABLES.map((table) => statement.replaceAll('{{watch_table}}', table))
-        : statement,
-    )
-    .join('')
-}
-
-/** `name: sentence`, of which further lines are indented. */
-function readColumns(text: string): Map<string, string> {
-  const entries = text.replace(/\n +/g, ' ').matchAll(/^(\w+): (.*)$/gm)
-  return new Map(Array.from(entries, ([, name = '', sentence = '']) => [name, sentence]))
-}
-
-/**
- * The rows of FUNCTION_RULES: store, function, results in a billing unit, and what that costs in
- * micro-dollars.
- */
-function listFunctionRules(): string {
-  const rows = Object.entries(FUNCTION_RULES).flatMap(([store, rules]) =>
-    Object.entries(rules).map(
-      ([fn, rule]) => `('${store}', '${fn}', ${rule.billingUnitResults}, ${rule.unitCostMicros}::bigint)`,
-    ),
-  )
-  return rows.join(',\n  ')
-}
-
-/**
- * A definition or right begins at the margin. No line inside of one begins with these words at the margin.
- */
-function split(text: string): string[] {
-  return text.split(/^(?=create |grant |revoke )/m)
-}
-
-function definitionsOf(parts: readonly string[]): Definition[] {
-  return parts.filter((text) => text.startsWith('create ')).map((text) => ({ key: keyOf(text), text }))
-}
-
-function keyOf(text: string): string {
-  const [, kind, name] = /^create or replace (view|function|procedure|trigger) (\w+)/.exec(text) ?? []
-  if (kind === undefined)
-    throw new Error(`drizzle/objects holds what cannot be replaced: ${text.slice(0, 80)}`)
-  return kind === 'trigger' ? `trigger ${name} on ${/ on (\w+)/.exec(text)?.[1]}` : `${kind} ${name}`
-}
 
 /**
  * Applies all definitions, and drops what earlier ones made and these do not.

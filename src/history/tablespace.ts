@@ -1,6 +1,6 @@
 /** Old months of the history on a tablespace of their own, such as a larger and slower disk. */
 import type { Database } from '../db/database.ts'
-import { isDistributed } from '../db/distribute.ts'
+import { isDistributed } from '../db/distributed/distribute.ts'
 import { ConfigurationError, UnavailableError } from '../errors.ts'
 
 /**

@@ -1,7 +1,7 @@
 /**
  * What the present watches cost a day and a month, and what they would cost with another interval, depth or
  * priority. No budget cuts anything here. A month is the next 30 days. Prices and shares are those of the
- * plan (`drizzle/objects/forecast.sql`). Refunds are not in it: how many results a store has is not known
+ * plan (`drizzle/objects/money/forecast.sql`). Refunds are not in it: how many results a store has is not known
  * beforehand.
  */
 import type { Database, SqlRunner } from '../db/database.ts'

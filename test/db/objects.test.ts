@@ -3,21 +3,21 @@
  * left alone.
  */
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { migrate } from '../../src/db/migrate.ts'
-import { readObjects } from '../../src/db/objects.ts'
+import { readObjects } from '../../src/db/object-files.ts'
 import { describeSchema, readBodies } from '../schema/describe.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 
 const DRIZZLE = join(import.meta.dirname, '../../drizzle')
 const SCHEMA = join(DRIZZLE, '../docs/schema.txt')
-const FOLDER = join(DRIZZLE, 'objects')
-const OBJECTS = readObjects(FOLDER)
-const FILES = readdirSync(FOLDER)
-  .filter((name) => name.endsWith('.sql'))
-  .map((name) => ({ noun: basename(name, '.sql'), text: readFileSync(join(FOLDER, name), 'utf8') }))
+const OBJECTS = readObjects(DRIZZLE)
+const FILES = globSync(join(DRIZZLE, 'objects/**/*.sql')).map((path) => ({
+  noun: basename(path, '.sql'),
+  text: readFileSync(path, 'utf8'),
+}))
 /** All that defines something beside the tables. */
 const TEXTS = [readFileSync(join(DRIZZLE, '0000_functions.sql'), 'utf8'), ...FILES.map(({ text }) => text)]
 
@@ -67,12 +67,6 @@ test('no SQL function that returns rows writes: a trigger of somebody else on it
       = (select oid from pg_language where lanname = 'sql')
       and proretset and provolatile = 'v'`
   assert.deepEqual([...writing], [])
-})
-
-test('the order names every file once', () => {
-  const names = readFileSync(join(FOLDER, 'order.txt'), 'utf8').trim().split('\n')
-  const nouns = FILES.map(({ noun }) => noun).filter((noun) => noun !== 'rights')
-  assert.deepEqual(names.sort(), nouns.sort())
 })
 
 test(

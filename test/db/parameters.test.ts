@@ -29,7 +29,7 @@ test(
         'src/alerts/trial.ts',
         'src/cli/sql-hint.ts',
         'src/cli/sql.ts',
-        'src/db/distribute.ts',
+        'src/db/distributed/distribute.ts',
         'src/db/migrate.ts',
         'src/db/objects.ts',
         'src/db/roles.ts',

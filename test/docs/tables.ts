@@ -26,7 +26,7 @@ export const TABLES: readonly Table[] = [
   { name: 'settings', page: 'docs/operations.md', draw: drawSettings },
   { name: 'jobs', page: 'docs/operations.md', draw: drawJobs },
   { name: 'kinds', page: 'docs/alerts.md', draw: drawKinds },
-  { name: 'kinds', page: 'drizzle/objects/alert-kind.sql', draw: writeKinds },
+  { name: 'kinds', page: 'drizzle/objects/alerts/alert-kind.sql', draw: writeKinds },
 ]
 
 /** @throws Error when the page has no such place */

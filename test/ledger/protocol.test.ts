@@ -150,15 +150,15 @@ describe('the tables of the ledger', () => {
 
   const findWrites = (text: string): string[] => [...text.matchAll(WRITE)].map(([found]) => found)
 
-  test('are written by src/ledger, and their totals by drizzle/objects/money.sql, and by nothing else', () => {
+  test('are written by src/ledger, and their totals by drizzle/objects/money/money.sql, and by nothing else', () => {
     const writers = readFiles('{src,jobs,drizzle/objects}/**/*.{ts,sql}').filter(
       ({ text }) => findWrites(text).length > 0,
     )
     const strangers = writers
       .map(({ file }) => file)
-      .filter((file) => !file.startsWith('src/ledger/') && file !== 'drizzle/objects/money.sql')
+      .filter((file) => !file.startsWith('src/ledger/') && file !== 'drizzle/objects/money/money.sql')
     assert.deepEqual(strangers, [])
-    const totals = readFiles('drizzle/objects/money.sql').flatMap(({ text }) => findWrites(text))
+    const totals = readFiles('drizzle/objects/money/money.sql').flatMap(({ text }) => findWrites(text))
     assert.deepEqual(
       totals.filter((write) => /\b(task|post|charge|charged_price)$/.test(write)),
       [],

@@ -29,7 +29,7 @@ export function measureProject(): Sizes {
   const sql = readSources([
     'drizzle/objects/**/*.sql',
     'drizzle/0000_functions.sql',
-    'drizzle/distributed*.sql',
+    'drizzle/distributed/*.sql',
   ])
   const columns = readSources(['drizzle/objects/columns.txt'])
   const tests = readSources(['test/**/*.{ts,sql}', 'grafana/**/*.ts'])

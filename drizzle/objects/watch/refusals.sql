@@ -1,5 +1,5 @@
 -- What a person reads when a row is refused: for each rule what was given and what is allowed, and what to
--- do. `refuse` raises it from the CHECK of the name, and from the triggers of drizzle/objects/watches.sql.
+-- do. `refuse` raises it from the CHECK of the name, and from the triggers of watches.sql.
 
 -- Values come as JSON, in which no control character can act on a terminal.
 create or replace function shown_value(value jsonb) returns text language sql immutable parallel safe

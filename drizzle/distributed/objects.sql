@@ -5,7 +5,7 @@
 -- The history is asked through foreign tables of postgres_fdw: a session of the coordinator with itself,
 -- which sends conditions to Citus. So any statement can ask the history. ranking_row is `ranking` itself;
 -- distributed_slot and distributed_rank are it with the lists and apps of each project
--- (distributed-queries.sql), so that a project, an app and a keyword are conditions too, and the workers look
+-- (queries.sql), so that a project, an app and a keyword are conditions too, and the workers look
 -- for the apps. What is to be sent has to be a constant or a value of an outer query. A function of (project,
 -- from, to) that is strict is not inlined, and sends its range.
 create or replace view ranking_row as

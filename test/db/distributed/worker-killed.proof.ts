@@ -8,12 +8,12 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { JOBS } from '../../jobs/index.ts'
-import { distribute } from '../../src/db/migrate.ts'
-import { runCycle } from '../../src/queue/cycle.ts'
-import { startRunner } from '../../src/queue/runner.ts'
-import { createCitusDatabase, WITHOUT_CITUS } from '../support/citus.ts'
-import { createWorld, until } from '../support/world.ts'
+import { JOBS } from '../../../jobs/index.ts'
+import { distribute } from '../../../src/db/migrate.ts'
+import { runCycle } from '../../../src/queue/cycle.ts'
+import { startRunner } from '../../../src/queue/runner.ts'
+import { createCitusDatabase, WITHOUT_CITUS } from '../../support/citus.ts'
+import { createWorld, until } from '../../support/world.ts'
 
 const KEYWORDS = 500
 const AWAY_MS = 40_000

@@ -2,15 +2,15 @@
  * The history on Citus: `ranking` is distributed by target, all other tables stay on the coordinator. What
  * asks the history asks foreign tables of postgres_fdw: a session of the coordinator with itself. So any
  * statement may ask it, where Citus takes few shapes of statements that join distributed tables with others.
- * What Citus joins itself are reference tables. drizzle/distributed.sql says the rest.
+ * What Citus joins itself are reference tables. drizzle/distributed says the rest.
  */
 import { readFileSync } from 'node:fs'
-import { ConfigurationError } from '../errors.ts'
-import type { SqlRunner } from './database.ts'
-import type { Transaction } from './transaction.ts'
+import { ConfigurationError } from '../../errors.ts'
+import type { SqlRunner } from '../database.ts'
+import type { Transaction } from '../transaction.ts'
 
 const SERVER = 'storerank_history'
-const FOLDER = new URL('../../drizzle/', import.meta.url)
+const FOLDER = new URL('../../../drizzle/distributed/', import.meta.url)
 /** Foreign tables, and what each asks. */
 const HISTORY = ['distributed_ranking', 'ranking'] as const
 const QUERIES = [
@@ -176,7 +176,7 @@ async function makeForeignTable(tx: Transaction, [name, asked]: readonly [string
 /** Makes or renews what objects of a distributed history ask: reference tables, and foreign tables. */
 export async function makeReadingTables(tx: Transaction): Promise<void> {
   await keepOnCoordinator(tx)
-  await tx.unsafe(readFileSync(new URL('distributed-tables.sql', FOLDER), 'utf8'))
+  await tx.unsafe(readFileSync(new URL('tables.sql', FOLDER), 'utf8'))
   const local = await tx<{ name: string }[]>`
     select name from unnest(${REFERENCE_TABLES}::text[]) name
     where not exists (select from pg_dist_partition where logicalrelid = to_regclass('public.' || name))`
@@ -189,7 +189,7 @@ export async function makeReadingTables(tx: Transaction): Promise<void> {
 }
 
 async function makeQueries(tx: Transaction): Promise<void> {
-  await tx.unsafe(readFileSync(new URL('distributed-queries.sql', FOLDER), 'utf8'))
+  await tx.unsafe(readFileSync(new URL('queries.sql', FOLDER), 'utf8'))
 }
 
 /** Of `ranking`, which cannot be changed or distributed while views depend on it. */

@@ -3,19 +3,19 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { JOBS } from '../../jobs/index.ts'
-import { archiveMonths } from '../../src/archive/archive.ts'
-import { type Database, openDatabase } from '../../src/db/database.ts'
-import { distribute, migrate, requireCurrentSchema } from '../../src/db/migrate.ts'
-import { ConfigurationError } from '../../src/errors.ts'
-import { makePartitionsAhead } from '../../src/history/partitions.ts'
-import { pruneHistory } from '../../src/history/retention.ts'
-import { runCycle } from '../../src/queue/cycle.ts'
-import { startRunner } from '../../src/queue/runner.ts'
-import { fillHistory, PROJECT } from '../bench/history.ts'
-import { createCitusDatabase, WITHOUT_CITUS } from '../support/citus.ts'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
-import { createWorld } from '../support/world.ts'
+import { JOBS } from '../../../jobs/index.ts'
+import { archiveMonths } from '../../../src/archive/archive.ts'
+import { type Database, openDatabase } from '../../../src/db/database.ts'
+import { distribute, migrate, requireCurrentSchema } from '../../../src/db/migrate.ts'
+import { ConfigurationError } from '../../../src/errors.ts'
+import { makePartitionsAhead } from '../../../src/history/partitions.ts'
+import { pruneHistory } from '../../../src/history/retention.ts'
+import { runCycle } from '../../../src/queue/cycle.ts'
+import { startRunner } from '../../../src/queue/runner.ts'
+import { fillHistory, PROJECT } from '../../bench/history.ts'
+import { createCitusDatabase, WITHOUT_CITUS } from '../../support/citus.ts'
+import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
+import { createWorld } from '../../support/world.ts'
 
 const DAY_MS = 86_400_000
 const SIZE = { keywords: 10, days: 70, apps: 30 }
@@ -35,7 +35,7 @@ test('a database without Citus is not distributed, and the sentence says what to
   assert.equal(row?.found, null)
 })
 
-test('drizzle/distributed.sql answers what the views that it replaces answer', async (t) => {
+test('drizzle/distributed/objects.sql answers what the views that it replaces answer', async (t) => {
   const { url, sql, drop } = await createTestDatabase()
   const db = openDatabase(url)
   t.after(() => db.close().then(drop))
@@ -263,13 +263,13 @@ function listForeignScans(node: PlanNode): PlanNode[] {
 /** The objects of a distributed history, on tables and views of one server. */
 async function distributeWithoutCitus(sql: TestDatabase['sql']): Promise<void> {
   const apply = async (name: string) =>
-    sql.unsafe(await readFile(new URL(`../../drizzle/${name}.sql`, import.meta.url), 'utf8'))
-  await apply('distributed-tables')
-  await apply('distributed-queries')
+    sql.unsafe(await readFile(new URL(`../../../drizzle/distributed/${name}.sql`, import.meta.url), 'utf8'))
+  await apply('tables')
+  await apply('queries')
   await sql`create view distributed_ranking as select * from ranking`
   await sql`create view distributed_slot as select * from distributed_slot_query`
   await sql`create view distributed_rank as select * from distributed_rank_query`
-  await apply('distributed')
+  await apply('objects')
   await sql`insert into distributed_project (id, name) select id, name from project`
   await sql`select keep_distributed_lists(null)`
 }

@@ -1,0 +1,139 @@
+/**
+ * The files of drizzle/objects and drizzle/distributed: definitions in an order in which each stands after
+ * what it uses, what columns mean, and rights.
+ */
+import { createHash } from 'node:crypto'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { FUNCTION_RULES } from '../service/functions.ts'
+
+/** One `create or replace …` with the comments after it. */
+export interface Definition {
+  /** `view rank_history`, `function slot_of` or `trigger keep_period on app_watch`. */
+  readonly key: string
+  readonly text: string
+}
+
+export interface Objects {
+  /** Changes whenever a file or their order does. */
+  readonly hash: string
+  readonly definitions: readonly Definition[]
+  /** What takes the place of some of them where the history is distributed. */
+  readonly distributed: readonly Definition[]
+  /** What a column means, by its name, where its view or table does not say it itself. */
+  readonly columns: ReadonlyMap<string, string>
+  /** What not everybody may call. */
+  readonly revokes: readonly string[]
+  /** The `grant … to` of the roles of people, which may be missing. */
+  readonly grants: readonly string[]
+}
+
+/** A statement of a file with `{{watch_table}}` is one for each of them. */
+const WATCH_TABLES = ['keyword_watch', 'app_watch', 'chart_watch']
+
+/**
+ * @param folder drizzle/ of a version
+ * @throws Error when a file holds what cannot be replaced
+ */
+export function readObjects(folder: string): Objects {
+  const read = (path: string) => readFileSync(join(folder, path), 'utf8')
+  const paths = globSync('{objects,distributed}/**/*.{sql,txt}', { cwd: folder }).sort()
+  const texts = new Map(paths.map((path) => [path, expand(read(path))]))
+  const parts = paths
+    .filter((path) => path.startsWith('objects/') && path.endsWith('.sql'))
+    .flatMap((path) => split(texts.get(path) ?? ''))
+  return {
+    hash: createHash('sha256')
+      .update([...texts.values()].join('\0'))
+      .digest('hex'),
+    definitions: sortByUse(definitionsOf(parts)),
+    distributed: definitionsOf(split(read('distributed/objects.sql'))),
+    columns: readColumns(read('objects/columns.txt')),
+    revokes: parts.filter((text) => text.startsWith('revoke ')),
+    grants: parts.filter((text) => text.startsWith('grant ')),
+  }
+}
+
+function expand(text: string): string {
+  return forEachWatchTable(text.replace('{{function_rules}}', listFunctionRules))
+}
+
+function forEachWatchTable(text: string): string {
+  const statements = text.split(/(?<=;\n)/)
+  return statements
+    .flatMap((statement) =>
+      statement.includes('{{watch_table}}')
+        ? WATCH_TABLES.map((table) => statement.replaceAll('{{watch_table}}', table))
+        : statement,
+    )
+    .join('')
+}
+
+/** `name: sentence`, of which further lines are indented. */
+function readColumns(text: string): Map<string, string> {
+  const entries = text.replace(/\n +/g, ' ').matchAll(/^(\w+): (.*)$/gm)
+  return new Map(Array.from(entries, ([, name = '', sentence = '']) => [name, sentence]))
+}
+
+/**
+ * The rows of FUNCTION_RULES: store, function, results in a billing unit, and what that costs in
+ * micro-dollars.
+ */
+function listFunctionRules(): string {
+  const rows = Object.entries(FUNCTION_RULES).flatMap(([store, rules]) =>
+    Object.entries(rules).map(
+      ([fn, rule]) => `('${store}', '${fn}', ${rule.billingUnitResults}, ${rule.unitCostMicros}::bigint)`,
+    ),
+  )
+  return rows.join(',\n  ')
+}
+
+/**
+ * A definition or right begins at the margin. No line inside of one begins with these words at the margin.
+ */
+function split(text: string): string[] {
+  return text.split(/^(?=create |grant |revoke )/m)
+}
+
+function definitionsOf(parts: readonly string[]): Definition[] {
+  return parts.filter((text) => text.startsWith('create ')).map((text) => ({ key: keyOf(text), text }))
+}
+
+function keyOf(text: string): string {
+  const [, kind, name] = /^create or replace (view|function|procedure|trigger) (\w+)/.exec(text) ?? []
+  if (kind === undefined)
+    throw new Error(`drizzle/objects holds what cannot be replaced: ${text.slice(0, 80)}`)
+  return kind === 'trigger' ? `trigger ${name} on ${/ on (\w+)/.exec(text)?.[1]}` : `${kind} ${name}`
+}
+
+/**
+ * Each after the views and functions that its text names. Not those in a body of PL/pgSQL, which is looked
+ * at when it runs.
+ */
+function sortByUse(definitions: readonly Definition[]): Definition[] {
+  const named = new Map(definitions.map((definition) => [definition.key, definition]))
+  const seen = new Set<Definition>()
+  const sorted: Definition[] = []
+  const add = (definition: Definition | undefined): void => {
+    if (definition === undefined || seen.has(definition)) return
+    seen.add(definition)
+    for (const key of listUsed(definition)) add(named.get(key))
+    sorted.push(definition)
+  }
+  for (const definition of definitions) add(definition)
+  return sorted
+}
+
+/** Keys of what it may use: what stands where a relation does, or before a bracket. */
+function listUsed({ text }: Definition): string[] {
+  const code = text
+    .replace(/^comment on .*/ms, '')
+    .replace(/--.*|'[^']*'/g, '')
+    .replace(/language plpgsql.*/s, '')
+  const relations = code.matchAll(/(?:\b(?:from|join|on)|,)\s+(\w+)/g)
+  const functions = code.matchAll(/\b(\w+)\s*\(/g)
+  return [
+    ...Array.from(relations, ([, name]) => `view ${name}`),
+    ...Array.from(functions, ([, name]) => `function ${name}`),
+  ]
+}

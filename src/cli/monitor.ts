@@ -1,6 +1,6 @@
 /** What `storerank start` tells operators while it runs: an address to ask, and a heartbeat. */
 import { JOBS } from '../../jobs/index.ts'
-import { beat } from '../monitor/heartbeat.ts'
+import { sendHeartbeat } from '../monitor/heartbeat.ts'
 import { createMetrics, type Metrics } from '../monitor/metrics.ts'
 import { probeDatabase, probeHealth } from '../monitor/probes.ts'
 import { startMonitorServer } from '../monitor/server.ts'
@@ -46,7 +46,8 @@ export async function startMonitor(
     heartbeatUrl === null
       ? null
       : setInterval(async () => {
-          if ((await isHealthy()) === null && (await isReady()) === null) await beat(heartbeatUrl, log)
+          if ((await isHealthy()) === null && (await isReady()) === null)
+            await sendHeartbeat(heartbeatUrl, log)
         }, beatEveryMs)
   return {
     close: async () => {

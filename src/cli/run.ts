@@ -38,7 +38,7 @@ export async function run(options: RunOptions, caller: CommandContext): Promise<
   const ended = await runOnce(options, context)
   const { heartbeatUrl } = context.config
   if (!ended.exitCode && heartbeatUrl !== null)
-    await (await import('../monitor/heartbeat.ts')).beat(heartbeatUrl, context.log)
+    await (await import('../monitor/heartbeat.ts')).sendHeartbeat(heartbeatUrl, context.log)
   return ended
 }
 

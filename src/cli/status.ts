@@ -5,8 +5,8 @@ import type { Database } from '../db/database.ts'
 import { readUnknownPosts } from '../ledger/posts.ts'
 import { readWaitingAttempts } from '../ledger/task-failures.ts'
 import { redactSecrets } from '../log.ts'
-import { type Figures, type MonitorSettings, readFigures } from '../monitor/figures.ts'
-import { findTroubles } from '../monitor/troubles.ts'
+import type { MonitorSettings } from '../monitor/figure.ts'
+import { type Figures, findTroubles, readFigures } from '../monitor/figures.ts'
 import type { Outstanding } from '../queue/cycle.ts'
 import { listNextTicks } from '../queue/scheduler.ts'
 import { type BacklogState, listBacklog, readLastRuns, readProblems } from '../report/status.ts'
@@ -57,7 +57,7 @@ async function readStatus(db: Database, context: CommandContext) {
   return {
     troubles: findTroubles(figures),
     runs: await readLastRuns(db),
-    backlog: listBacklog(figures.open),
+    backlog: listBacklog(figures.work.open),
     service: figures.service,
     outstanding: await readOutstandingOf(db, figures, context.config.reconcileQuietMs),
     budgets: figures.budgets,

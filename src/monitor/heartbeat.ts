@@ -11,7 +11,7 @@ const TIMEOUT_MS = 10_000
 const MOST_CHARACTERS = 4096
 
 /** Never throws: a heartbeat that fails is the other side's to notice. */
-export async function beat(url: Secret, log: Logger): Promise<void> {
+export async function sendHeartbeat(url: Secret, log: Logger): Promise<void> {
   try {
     const response = await fetch(url.reveal(), {
       signal: AbortSignal.timeout(TIMEOUT_MS),

@@ -14,7 +14,7 @@ import type { Channel } from '../../src/alerts/channel.ts'
 import { send } from '../../src/alerts/send.ts'
 import { NO_ALERT_SETTINGS } from '../../src/alerts/settings.ts'
 import { describeDatabaseTrouble } from '../../src/cli/database-trouble.ts'
-import { beat } from '../../src/monitor/heartbeat.ts'
+import { sendHeartbeat } from '../../src/monitor/heartbeat.ts'
 import { Secret } from '../../src/secret.ts'
 import { describeUnreachable } from '../../src/trouble.ts'
 import { CERTIFICATE, KEY } from '../support/certificate.ts'
@@ -238,9 +238,9 @@ test('a heartbeat that is refused is logged with what its receiver says, and wit
     response.writeHead(404).end(`The workflow at ${PATH} must be active`),
   )
   const port = await listen(t, server)
-  await beat(new Secret(`http://127.0.0.1:${port}${PATH}`), log)
+  await sendHeartbeat(new Secret(`http://127.0.0.1:${port}${PATH}`), log)
   await new Promise((done) => server.close(done))
-  await beat(new Secret(`http://127.0.0.1:${port}${PATH}`), log)
+  await sendHeartbeat(new Secret(`http://127.0.0.1:${port}${PATH}`), log)
   assert.deepEqual(
     lines.map(({ reason }) => reason),
     [

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import { handOutOverdue, handOutReady } from '../../src/collect/enqueue-results.ts'
 import type { FetchItem } from '../../src/ledger/hand-out.ts'
-import { readFigures } from '../../src/monitor/figures.ts'
-import { findTroubles } from '../../src/monitor/troubles.ts'
+import { findTroubles, readFigures } from '../../src/monitor/figures.ts'
 import { readReservations, readSpendDifferences } from '../support/ledger.ts'
 import {
   buy,

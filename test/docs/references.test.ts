@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
-import { TROUBLE_KINDS } from '../../src/monitor/troubles.ts'
+import { TROUBLE_KINDS } from '../../src/monitor/figures.ts'
 
 const PROJECT = join(import.meta.dirname, '../..')
 const OWN_FILE = 'test/docs/references.test.ts'

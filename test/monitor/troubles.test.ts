@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Figures } from '../../src/monitor/figures.ts'
-import { findTroubles } from '../../src/monitor/troubles.ts'
+import { type Figures, findTroubles } from '../../src/monitor/figures.ts'
 
 const AT = new Date('2026-03-10T12:00:00Z')
 const before = (hours: number) => new Date(AT.getTime() - hours * 3_600_000)
-const JOB = {
+const TRACK = {
   job: 'track',
   state: 'done',
   at: before(0),
@@ -14,12 +13,21 @@ const JOB = {
   done: 1,
   failed: 0,
   missed: 0,
+  shortestEveryS: 86_400,
 }
+const BALANCE = {
+  budget: 'x',
+  setBy: 'account',
+  project: null,
+  period: 'balance',
+  limitMicros: 1,
+  usedMicros: 1,
+} as const
 
-const WELL: Figures = {
+const WELL = {
   at: AT,
-  open: [],
   work: {
+    open: [],
     planned: 3,
     posting: 1,
     posted: 5,
@@ -34,73 +42,64 @@ const WELL: Figures = {
     heldBecause: null,
     refusedTasks: 0,
     refusedBecause: null,
-    shortestEveryS: 86_400,
   },
-  jobs: [JOB],
+  jobs: [TRACK],
   money: [],
   budgets: [],
-  balanceMicros: null,
-  balanceAt: null,
-  callsUsed: 0,
-  callsAllowed: 2000,
+  account: { balanceMicros: null, callsUsed: 0, callsAllowed: 2000 },
   queue: [],
   service: [],
   outage: null,
   restoreHold: null,
   noRoom: null,
-  untold: [],
-  differences: 0,
-  duplicateMicros: 0,
+  undelivered: [],
+  books: { differences: 0, duplicateMicros: 0 },
 }
 
-const kinds = (changes: Partial<Figures>, work: Partial<Figures['work']> = {}): string[] =>
-  findTroubles({ ...WELL, ...changes, work: { ...WELL.work, ...work } }).map(({ kind }) => kind)
-
-test('nothing is wrong while work is on its way', () => {
-  assert.deepEqual(kinds({}), [])
+type Changes = Partial<Omit<Figures, 'work'>> & { readonly work?: Partial<Figures['work']> }
+const planned = (lastSuccessAt: Date | null, more: object = {}): Changes => ({
+  jobs: [{ ...TRACK, lastSuccessAt, ...more }],
 })
 
-test('each thing that a person should see to has a line, the most urgent first', () => {
-  assert.deepEqual(kinds({ noRoom: 'No space left on device', jobs: [{ ...JOB, state: 'failed' }] }), [
-    'no_room',
-    'job_failed',
-  ])
-  assert.deepEqual(kinds({ restoreHold: 'Run `storerank recover`.' }, { heldPosts: 2, heldBecause: 'x' }), [
-    'restored',
-  ])
-  assert.deepEqual(kinds({ untold: ['The channel "ops" was disabled.'] }), ['not_told'])
-  assert.deepEqual(kinds({ outage: { since: before(1), checkedAt: AT } }), ['outage'])
-  assert.deepEqual(kinds({}, { heldPosts: 2, heldBecause: 'The service refused the post (40210).' }), [
-    'not_posted',
-  ])
-  assert.deepEqual(kinds({}, { refusedTasks: 2, refusedBecause: 'The service refused the task (40210).' }), [
-    'not_posted',
-  ])
-  assert.deepEqual(kinds({ jobs: [{ ...JOB, state: 'failed', error: 'No.' }] }), ['job_failed'])
-  assert.deepEqual(kinds({}, { unknownPosts: 1, unknownSince: before(0.5) }), [])
-  assert.deepEqual(kinds({}, { unknownPosts: 1, unknownSince: before(2) }), ['unknown_posts'])
-  assert.deepEqual(kinds({}, { overdue: 1, overdueSince: before(2) }), [])
-  assert.deepEqual(kinds({}, { overdue: 1, overdueSince: before(7) }), ['overdue'])
-  assert.deepEqual(kinds({}, { cut: 4 }), ['budget'])
-  const balance = {
-    budget: 'x',
-    setBy: 'account',
-    project: null,
-    period: 'balance',
-    limitMicros: 1,
-    usedMicros: 1,
-  } as const
-  assert.deepEqual(kinds({ budgets: [{ ...balance, warning: null }] }), [])
-  assert.deepEqual(kinds({ budgets: [{ ...balance, warning: 'Add money.' }] }), ['balance'])
-  assert.deepEqual(kinds({ differences: 2 }), ['books'])
-  assert.deepEqual(kinds({ duplicateMicros: 1200 }), ['books'])
-})
+const CASES: readonly (readonly [what: string, changes: Changes, kinds: readonly string[]])[] = [
+  ['work on its way is no trouble', {}, []],
+  [
+    'the most urgent first',
+    { noRoom: 'No space left on device', ...planned(before(0), { state: 'failed' }) },
+    ['no_room', 'job_failed'],
+  ],
+  [
+    'a restore, which explains why posts are held',
+    { restoreHold: 'Run `storerank recover`.', work: { heldPosts: 2, heldBecause: 'x' } },
+    ['restored'],
+  ],
+  ['a channel', { undelivered: ['The channel "ops" was disabled.'] }, ['not_told']],
+  ['an outage', { outage: { since: before(1), checkedAt: AT } }, ['outage']],
+  ['posts that are held', { work: { heldPosts: 2, heldBecause: 'Refused (40210).' } }, ['not_posted']],
+  ['tasks that are refused', { work: { refusedTasks: 2, refusedBecause: 'Refused.' } }, ['not_posted']],
+  ['a job that failed', planned(before(0), { state: 'failed', error: 'No.' }), ['job_failed']],
+  ['an answer lost half an hour ago', { work: { unknownPosts: 1, unknownSince: before(0.5) } }, []],
+  ['two hours ago', { work: { unknownPosts: 1, unknownSince: before(2) } }, ['unknown_posts']],
+  ['a result overdue for two hours', { work: { overdue: 1, overdueSince: before(2) } }, []],
+  ['for seven', { work: { overdue: 1, overdueSince: before(7) } }, ['overdue']],
+  ['a budget that does not reach', { work: { cut: 4 } }, ['budget']],
+  ['a balance that is enough', { budgets: [{ ...BALANCE, warning: null }] }, []],
+  ['one that is not', { budgets: [{ ...BALANCE, warning: 'Add money.' }] }, ['balance']],
+  ['books that differ', { books: { differences: 2, duplicateMicros: 0 } }, ['books']],
+  ['a charge too many', { books: { differences: 0, duplicateMicros: 1200 } }, ['books']],
+  ['a plan as long ago as a slot lasts', planned(before(24.5)), []],
+  ['a plan longer ago', planned(before(25.5)), ['no_run']],
+  ['a plan longer ago than an hourly slot', planned(before(2.5), { shortestEveryS: 3_600 }), ['no_run']],
+  ['no plan ever', planned(null, { state: null }), ['no_run']],
+  ['no plan, and no watch', planned(before(1000), { shortestEveryS: null }), []],
+]
 
-test('a runner that is gone is noticed when slots pass, and not before', () => {
-  const planned = (hours: number) => ({ jobs: [{ ...JOB, lastSuccessAt: before(hours) }] })
-  assert.deepEqual(kinds(planned(24.5)), [])
-  assert.deepEqual(kinds(planned(25.5)), ['no_run'])
-  assert.deepEqual(kinds(planned(2.5), { shortestEveryS: 3_600 }), ['no_run'])
-  assert.deepEqual(kinds({ jobs: [{ ...JOB, state: null, lastSuccessAt: null }] }), ['no_run'])
-  assert.deepEqual(kinds(planned(1000), { shortestEveryS: null }), [])
-})
+for (const [what, { work, ...changes }, kinds] of CASES) {
+  test(`what is wrong: ${what}`, () => {
+    const figures: Figures = { ...WELL, ...changes, work: { ...WELL.work, ...work } }
+    assert.deepEqual(
+      findTroubles(figures).map(({ kind }) => kind),
+      kinds,
+    )
+  })
+}

@@ -1,0 +1,177 @@
+/** The server, the service, the jobs and the queue, and what alerts cannot tell. */
+import { describeOutage, readPostingOutage, readServiceTroubles } from '../../account/service-status.ts'
+import type { Database } from '../../db/database.ts'
+import { formatMinute } from '../../instant.ts'
+import { readRestoreHold } from '../../ledger/restored.ts'
+import { ageS, isOlder, source } from '../figure.ts'
+
+/** Later than the shortest `every` of all watches: a slot has passed, and no plan has looked at it. */
+const PLAN_GRACE_HOURS = 1
+const HOUR_S = 3_600
+
+/** Why the server cannot write; null while it can. */
+export async function readLackOfRoom({ sql }: Database): Promise<string | null> {
+  const [row] = await sql<{ reason: string | null }[]>`select lack_of_room() as reason`
+  return row?.reason ?? null
+}
+
+export const noRoom = source({
+  read: readLackOfRoom,
+  troubles: {
+    no_room: (reason) =>
+      reason === null
+        ? null
+        : `The database server cannot write: ${reason}. Make room on its disk; nothing is lost, and the ` +
+          'work goes on by itself.',
+  },
+})
+
+export const restoreHold = source({
+  read: ({ sql }) => readRestoreHold(sql),
+  troubles: {
+    restored: (hold) => hold,
+  },
+})
+
+export const outage = source({
+  read: ({ sql }) => readPostingOutage(sql),
+  troubles: {
+    outage: (known) =>
+      known === null ? null : `${describeOutage(known)} Nothing is posted until it is over.`,
+  },
+})
+
+/** What the service says that is not well, for `status`. */
+export const service = source({ read: readServiceTroubles })
+
+export interface JobLine {
+  readonly job: string
+  /** Of its last run; null when it never ran. */
+  readonly state: string | null
+  readonly at: Date | null
+  readonly error: string | null
+  readonly lastSuccessAt: Date | null
+  /** Runs of the past 24 hours by how they ended. */
+  readonly done: number
+  readonly failed: number
+  readonly missed: number
+  /** The shortest `every` of all watches, in seconds; null without a watch. */
+  readonly shortestEveryS: number | null
+}
+
+export const jobs = source({
+  read: async ({ sql }, settings): Promise<readonly JobLine[]> => sql<JobLine[]>`
+    select j.job, last.state, last.at, last.error, success.at as "lastSuccessAt", day.done, day.failed,
+      day.missed, watched.every_s as "shortestEveryS"
+    from unnest(${[...settings.jobs]}::text[]) with ordinality as j (job, place)
+    left join lateral (
+      select r.state, coalesce(r.ended_at, r.started_at, r.slot) as at, r.error from job_run r
+      where r.job = j.job and r.state in ('done', 'failed') order by r.slot desc limit 1
+    ) last on true
+    left join lateral (
+      select r.ended_at as at from job_run r where r.job = j.job and r.state = 'done' order by r.slot desc
+        limit 1
+    ) success on true
+    cross join lateral (
+      select count(*) filter (where r.state = 'done') as done, count(*)
+        filter (where r.state = 'failed') as failed,
+        count(*) filter (where r.state = 'missed') as missed
+      from job_run r where r.job = j.job and r.slot > (select clock_timestamp() - interval '24 hours')
+    ) day
+    cross join (
+      select extract(epoch from min(every))::float8 as every_s from watch_period
+      where ended_at is null and target_id is not null
+    ) watched
+    order by j.place`,
+  figures: {
+    job_runs_last_day: {
+      help: 'Runs of each job within 24 hours, by how they ended.',
+      labels: ['job_name', 'state'],
+      value: (read) =>
+        read.flatMap(({ job, done, failed, missed }) =>
+          Object.entries({ done, failed, missed }).map(([state, value]) => ({
+            labels: { job_name: job, state },
+            value,
+          })),
+        ),
+    },
+    job_last_success_age_seconds: {
+      help: 'Since the last successful run of each job.',
+      labels: ['job_name'],
+      value: (read, at) => read.flatMap(({ job, lastSuccessAt }) => sampleOf(job, ageS(lastSuccessAt, at))),
+    },
+    job_last_success_timestamp_seconds: {
+      help: 'When the last successful run of each job ended.',
+      labels: ['job_name'],
+      value: (read) =>
+        read.flatMap(({ job, lastSuccessAt }) =>
+          sampleOf(job, lastSuccessAt === null ? null : lastSuccessAt.getTime() / 1000),
+        ),
+    },
+  },
+  troubles: {
+    no_run: (read, { at }) => describeNoRun(read, at),
+    job_failed: (read) => read.filter(({ state }) => state === 'failed').map(describeFailed),
+  },
+})
+
+function sampleOf(job: string, value: number | null) {
+  return value === null ? [] : [{ labels: { job_name: job }, value }]
+}
+
+function describeFailed({ job, at, error }: JobLine): string {
+  const when = at === null ? 'an unknown time' : formatMinute(at)
+  return `The last run of the job ${job}, at ${when}, failed: ${error ?? 'no reason was given'}`
+}
+
+/** No plan for longer than the shortest watch lasts. A database without a watch needs none. */
+function describeNoRun(read: readonly JobLine[], now: Date): string | null {
+  const track = read.find(({ job }) => job === 'track')
+  if (track === undefined || track.shortestEveryS === null) return null
+  const { lastSuccessAt } = track
+  const hours = track.shortestEveryS / HOUR_S + PLAN_GRACE_HOURS
+  if (lastSuccessAt !== null && !isOlder(lastSuccessAt, now, hours)) return null
+  const since =
+    lastSuccessAt === null
+      ? 'Nothing was ever planned'
+      : `Nothing was planned since ${formatMinute(lastSuccessAt)}`
+  return (
+    `${since}, and slots have passed. Start \`storerank start\`, or look why the cron job of \`storerank ` +
+    'run` does not run.'
+  )
+}
+
+export const queue = source({
+  /** pg-boss makes its tables with the first command that works. */
+  read: async ({ sql }) => {
+    const [row] = await sql<{ there: boolean }[]>`select to_regclass('pgboss.job') is not null as there`
+    if (!row?.there) return []
+    return sql<{ queue: string; state: string; jobs: number }[]>`
+      select name as queue, state::text, count(*) as jobs from pgboss.job
+      where name in ('post', 'fetch', 'job', 'deliver') and state < 'completed' group by 1, 2 order by 1, 2`
+  },
+  figures: {
+    queue_jobs: {
+      help: 'Jobs of the queue that have not ended.',
+      labels: ['queue', 'state'],
+      value: (read) => read.map(({ jobs, ...labels }) => ({ labels, value: jobs })),
+    },
+  },
+})
+
+/**
+ * What keeps alerts from being told until a person acts, a sentence for each channel. Rules that match
+ * nothing, and a receiver that did not take a message a minute ago, are told by the view and keep nobody
+ * awake.
+ */
+export const undelivered = source({
+  read: async ({ sql }) => {
+    const rows = await sql<{ message: string }[]>`
+      select message from alert_problem
+      where problem in ('channel_settings', 'receiver_gone', 'delivery_dead') order by subject, problem`
+    return rows.map(({ message }) => message)
+  },
+  troubles: {
+    not_told: (messages) => messages,
+  },
+})

@@ -8,7 +8,6 @@ import { JOBS } from '../../jobs/index.ts'
 import { columnsOf, KINDS } from '../../src/alerts/kinds/kinds.ts'
 import { COMMAND_GROUPS, type Command } from '../../src/cli/command.ts'
 import { loadCommands } from '../../src/cli/main.ts'
-import { toFlag } from '../../src/cli/program.ts'
 import { listSettings } from '../../src/setting.ts'
 import { GROUPS } from '../../src/settings.ts'
 
@@ -68,15 +67,14 @@ async function drawCommands(): Promise<string> {
   const rows = COMMAND_GROUPS.flatMap((group) =>
     commands.filter((each) => each.group === group).flatMap((each) => listRows(each)),
   )
-  return drawRows(['command', 'does', 'options'], rows)
+  return drawRows(['command', 'does'], rows)
 }
 
 function listRows(command: Command, before = ''): string[][] {
-  const { name, summary, options = {}, arguments: given = {}, commands = [] } = command
+  const { name, summary, arguments: given = {}, commands = [] } = command
   const words = [before + name, ...Object.values(given).map(({ form = '' }) => form.replace('...', '…'))]
-  const flags = Object.keys(options).map((key) => quote(toFlag(key)))
   return [
-    [quote(words.join(' ')), summary, flags.join(' ')],
+    [quote(words.join(' ')), summary],
     ...commands.flatMap((inner) => listRows(inner, `${before}${name} `)),
   ]
 }

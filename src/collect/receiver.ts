@@ -11,7 +11,6 @@ import type { Logger } from 'pino'
 import { ConfigurationError } from '../errors.ts'
 import type { ListenAddress } from '../listen-address.ts'
 import type { Secret } from '../secret.ts'
-import { readTag } from '../service/envelope.ts'
 import { readIdentifier } from '../service/fields.ts'
 import { type Batcher, createBatcher } from './batcher.ts'
 import { limitConnections } from './connection-limit.ts'
@@ -188,11 +187,10 @@ function guardSecret(url: Secret, welcome: (socket: Socket) => void) {
   }
 }
 
-/** The id and the tag as the service puts them into the URL; null without an id. */
+/** The id as the service puts it into the URL; null without one. */
 function readWebhook({ query }: FastifyRequest): Pingback | null {
-  const { id, tag } = query as Record<string, unknown>
-  const known = readIdentifier(id, MAX_ID_LENGTH)
-  return known === null ? null : { id: known, tag: readTag(tag) }
+  const id = readIdentifier((query as Record<string, unknown>).id, MAX_ID_LENGTH)
+  return id === null ? null : { id }
 }
 
 function explainListen(error: unknown, { host, port }: ListenAddress): string {

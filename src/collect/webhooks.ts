@@ -1,23 +1,20 @@
 /**
- * What webhooks bring: a postback the result of a task, a pingback the news that it can be fetched. Tasks are
- * recognized by the id and the tag in the URL. A pingback, and a postback whose body has the same id and tag,
- * prove that the task was created: it is adopted when its post is not settled yet. Webhooks are idempotent,
+ * What webhooks bring: a postback the result of a task, a pingback the news that it can be fetched. They come
+ * from outside, so they prove nothing: tasks are recognized by the ids that the service itself has told, and
+ * only a result that is one is taken. What else they say, the service is asked for. Webhooks are idempotent,
  * because the state of the task guards every write: one may come twice, late, or while the collector fetches
  * the same result.
  */
 import type { Database, SqlRunner } from '../db/database.ts'
 import { UnavailableError, UnreadableError } from '../errors.ts'
-import { adoptOrphans } from '../ledger/adopt.ts'
 import { askedColumn, type FetchItem } from '../ledger/hand-out.ts'
-import { parseTag } from '../ledger/tag.ts'
 import { OVERSIZED, readPostback } from '../service/postback.ts'
-import type { ResultOutcome } from '../service/task-result.ts'
-import { type EnqueueFetch, handOutRows, toCreated } from './enqueue-results.ts'
-import { type Fetched, type FindKnown, readFailure, readOutcome } from './fetch.ts'
+import { type EnqueueFetch, leaseRows } from './enqueue-results.ts'
+import { type Fetched, type FindKnown, readOutcome } from './fetch.ts'
 
 export interface Pingback {
+  /** Of the task, the service's own. */
   readonly id: string
-  readonly tag: string | null
 }
 
 export interface Postback extends Pingback {
@@ -26,7 +23,6 @@ export interface Postback extends Pingback {
 
 export interface WebhookDeps {
   readonly db: Database
-  readonly overdueAfterMs: number
   readonly enqueue: EnqueueFetch
   readonly findKnown?: FindKnown
   /** Stores a batch of results that are all of different tasks. */
@@ -42,55 +38,25 @@ export type Verdict = 200 | 400 | 404 | 413 | 503
 /** A task or charge of ours. It is open while the task is `posted` under this service id. */
 type KnownTask = FetchItem & { readonly isOpen: boolean }
 
-/** A postback whose body was read; `verdict` when the body cannot be used or need not be read. */
-type Opened = Pingback &
-  (
-    | { readonly outcome: ResultOutcome }
-    | { readonly trouble: UnavailableError }
-    | { readonly verdict: Verdict }
-  )
-
-/**
- * Stores the results of postbacks. They are committed when the verdicts are returned. A task without a charge
- * is adopted after its body was read: an id in the URL alone proves no payment.
- */
+/** Stores the results of postbacks. They are committed when the verdicts are returned. */
 export async function storePostbacks(deps: WebhookDeps, postbacks: readonly Postback[]): Promise<Verdict[]> {
-  const known = await findTasks(deps.db.sql, postbacks)
-  const opened = postbacks.map(({ body, ...webhook }) => openBody(webhook, body, known.get(webhook.id)))
-  const proven = opened.filter((postback) => !known.has(postback.id) && isProof(postback))
-  const tasks = new Map([...known, ...(await adoptTasks(deps, proven))])
-  const readings = opened.map((postback) => readOpened(postback, tasks.get(postback.id), deps.findKnown))
-  const fetched = takeOnePerTask(readings.flatMap((reading) => reading.fetched ?? []))
+  const tasks = await findTasks(deps.db.sql, postbacks)
+  const readings = postbacks.map((postback) => read(postback, tasks.get(postback.id), deps.findKnown))
+  const results = readings.flatMap((reading) => reading.fetched ?? [])
+  const fetched = [...new Map(results.map((result) => [result.item.serviceId, result])).values()]
   if (fetched.length > 0) await deps.store(fetched)
   return readings.map((reading) => reading.verdict)
 }
 
 /** Hands the tasks that pingbacks name to fetch jobs, in one transaction. */
 export async function handOutPingbacks(
-  { db, overdueAfterMs, enqueue }: Omit<WebhookDeps, 'store'>,
+  { db, enqueue }: Omit<WebhookDeps, 'store'>,
   pingbacks: readonly Pingback[],
 ): Promise<Verdict[]> {
-  const rows = pingbacks.map(({ id, tag }) => ({
-    id,
-    tag,
-    path: null,
-    kind: 'advanced' as const,
-    htmlPath: null,
-  }))
-  await handOutRows(db, rows, { overdueAfterMs }, enqueue)
+  const rows = pingbacks.map(({ id }) => ({ id, path: null, kind: 'advanced' as const, htmlPath: null }))
+  await db.begin((tx) => leaseRows(tx, rows, enqueue))
   const tasks = await findTasks(db.sql, pingbacks)
   return pingbacks.map(({ id }) => (tasks.has(id) ? 200 : 404))
-}
-
-async function adoptTasks(
-  { db, overdueAfterMs }: WebhookDeps,
-  proven: readonly Pingback[],
-): Promise<Map<string, KnownTask>> {
-  if (proven.length === 0) return new Map()
-  return db.begin(async (tx) => {
-    await adoptOrphans(tx, proven.flatMap(toCreated), overdueAfterMs)
-    return findTasks(tx, proven)
-  })
 }
 
 /** Tasks by service id. An id that only `charge` knows is ours too, and is not open. */
@@ -106,47 +72,24 @@ async function findTasks(sql: SqlRunner, webhooks: readonly Pingback[]): Promise
   return new Map(rows.map((row) => [row.serviceId, row]))
 }
 
-/** Reads the body when the task is open, or when its tag says that it may be ours. */
-function openBody(webhook: Pingback, body: Buffer, task: KnownTask | undefined): Opened {
-  if (task === undefined && parseTag(webhook.tag) === null) return { ...webhook, verdict: 404 }
-  if (task?.isOpen === false) return { ...webhook, verdict: 200 }
-  try {
-    return { ...webhook, outcome: readPostback(body, webhook.id) }
-  } catch (error) {
-    if (error instanceof UnreadableError) {
-      return { ...webhook, verdict: error.path === OVERSIZED ? 413 : 400 }
-    }
-    if (error instanceof UnavailableError) return { ...webhook, trouble: error }
-    throw error
-  }
-}
-
-/** A result under the id and with the tag of the URL: the service created that task. */
-function isProof(opened: Opened): boolean {
-  if (!('outcome' in opened) || opened.outcome.kind !== 'done') return false
-  const { serviceId, tag } = opened.outcome
-  return serviceId === opened.id && (tag ?? opened.tag) === opened.tag
-}
-
-function readOpened(
-  opened: Opened,
+/**
+ * The result that a postback brings. A task that is not done, or failed, stays on the ready list, and the
+ * service says so again when it is asked.
+ */
+function read(
+  { id, body }: Postback,
   task: KnownTask | undefined,
   findKnown?: FindKnown,
-): { fetched?: Fetched; verdict: Verdict } {
-  if ('verdict' in opened) return { verdict: opened.verdict }
+): { readonly fetched?: Fetched; readonly verdict: Verdict } {
   if (task === undefined) return { verdict: 404 }
-  if ('trouble' in opened) return { fetched: readFailure(task, opened.trouble), verdict: 503 }
   if (!task.isOpen) return { verdict: 200 }
-  const fetched = readOutcome(task, opened.outcome, findKnown)
-  return { fetched, verdict: fetched.kind === 'later' ? 503 : 200 }
-}
-
-/** One outcome per task: an outcome that ends the task replaces one that defers it. */
-function takeOnePerTask(fetched: readonly Fetched[]): Fetched[] {
-  const byTask = new Map<string, Fetched>()
-  for (const outcome of fetched) {
-    const before = byTask.get(outcome.item.serviceId)
-    if (before === undefined || before.kind === 'later') byTask.set(outcome.item.serviceId, outcome)
+  try {
+    const outcome = readPostback(body, id)
+    if (outcome.kind !== 'done') return { verdict: 503 }
+    return { fetched: readOutcome(task, outcome, findKnown), verdict: 200 }
+  } catch (error) {
+    if (error instanceof UnreadableError) return { verdict: error.path === OVERSIZED ? 413 : 400 }
+    if (error instanceof UnavailableError) return { verdict: 503 }
+    throw error
   }
-  return [...byTask.values()]
 }

@@ -5,9 +5,10 @@
  */
 import { gunzipSync } from 'node:zlib'
 import postgres from 'postgres'
-import { type Fetched, whyUnusable } from '../collect/fetch.ts'
+import { type Fetched, isIdDoubtful, whyUnusable } from '../collect/fetch.ts'
 import { compressBody } from '../collect/kept-body.ts'
 import type { Database, Transaction } from '../db/database.ts'
+import { doubtIds } from '../ledger/adopt.ts'
 import { lockTasks } from '../ledger/lock.ts'
 import {
   askAgain,
@@ -186,6 +187,10 @@ async function storeBatch(
   await failResults(tx, failed.map(withId))
   await rejectResults(tx, unreadable.map(withId))
   await deferResults(tx, later.map(withId))
+  await doubtIds(
+    tx,
+    batch.filter(isIdDoubtful).map((fetched) => fetched.item.serviceId),
+  )
   const postedAgain = await postAgain(tx, of('store_failed').map(withId), deps.maxAttempts)
   // Last, because two batches may have reviews of one app: a transaction that holds them waits for no other
   // lock.

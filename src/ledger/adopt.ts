@@ -145,33 +145,59 @@ function known(tx: Transaction, created: readonly CreatedTask[]) {
 
 /**
  * Adopts those of the created tasks that are ours and have no charge yet, and settles the posts that waited
- * for them.
+ * for them. A second id of an attempt is a second payment only where a complete list has both ids. Elsewhere
+ * the first one is doubted.
+ * @param isComplete whether the tasks are those of a complete list, by which ids are corrected (`correctIds`)
  */
 export async function adoptOrphans(
   tx: Transaction,
   created: readonly CreatedTask[],
   overdueAfterMs: number,
+  isComplete: boolean,
 ): Promise<Evidence> {
   if (created.length === 0) return { adopted: 0, duplicates: 0 }
-  const orphans = await tx<{ serviceId: string; postId: string | null }[]>`
-    select f.service_id as "serviceId", k.post_id as "postId"
-    from unnest(${created.map((task) => task.taskId)}::uuid[],
+  const orphans = await tx<{ serviceId: string; postId: string | null; knownId: string | null }[]>`
+    select f.service_id as "serviceId", k.post_id as "postId",
+      case when k.attempt = f.attempt then k.service_id end as "knownId"
+    from unnest(${created.map((task) => task.taskId)}::uuid[], ${created.map((task) => task.attempt)}::int[],
       ${created.map((task) => task.serviceId)}::text[])
-      as f (task_id, service_id)
+      as f (task_id, attempt, service_id)
     join task k on k.id = f.task_id
     where not exists (select from charge c where c.service_id = f.service_id)`
-  if (orphans.length === 0) return { adopted: 0, duplicates: 0 }
-  const orphanIds = new Set(orphans.map((orphan) => orphan.serviceId))
+  const proven = orphans.filter((orphan) => isComplete || orphan.knownId === null)
+  const provenIds = new Set(proven.map((orphan) => orphan.serviceId))
   const evidence = await adoptTasks(
     tx,
-    created.filter((task) => orphanIds.has(task.serviceId)),
+    created.filter((task) => provenIds.has(task.serviceId)),
     overdueAfterMs,
   )
   await settleKnownPosts(
     tx,
-    orphans.flatMap((orphan) => orphan.postId ?? []),
+    proven.flatMap((orphan) => orphan.postId ?? []),
   )
+  if (!isComplete)
+    await doubtIds(
+      tx,
+      orphans.flatMap((orphan) => orphan.knownId ?? []),
+    )
   return evidence
+}
+
+/**
+ * Has the service's own list searched for tasks whose ids it may have told wrongly: their posts are `unknown`
+ * again, until a complete list has corrected the ids (`correctIds`).
+ */
+export async function doubtIds(tx: Transaction, serviceIds: readonly string[]): Promise<void> {
+  if (serviceIds.length === 0) return
+  await tx`
+    with doubted as materialized (
+      select id from post where state = 'settled' and id in (
+        select post_id from task where service_id = any(${serviceIds}::text[]) and state = (select 'posted'))
+      order by id for update
+    )
+    update post p set state = 'unknown', micros = 0,
+      problem = 'The service does not know the id of a task, or gives another one''s answer under it.'
+    from doubted d where p.id = d.id and p.state = 'settled'`
 }
 
 /** Settles the posts that have no `posting` task any more. */

@@ -5,7 +5,8 @@
  */
 import { PERMIT_VALID_MS } from '../db/call-window.ts'
 import type { Database } from '../db/database.ts'
-import { adoptTasks, type CreatedTask, keepUncharged, settleKnownPosts } from '../ledger/adopt.ts'
+import { adoptOrphans, type CreatedTask, keepUncharged, settleKnownPosts } from '../ledger/adopt.ts'
+import { correctIds } from '../ledger/correct-ids.ts'
 import { lockTasksOfPosts } from '../ledger/lock.ts'
 import { giveUpUnknownPosts, readUnknownPosts, type UnknownPosts } from '../ledger/posts.ts'
 import { releaseMissing } from '../ledger/release.ts'
@@ -59,6 +60,8 @@ export async function reconcileUnknownPosts(
   // the list ends).
   const scannedTo = new Date(unknown.to.getTime() - client.unlistedMs)
   const scan = await scanUntilNow(client, unknown, options)
+  const { isComplete } = scan
+  if (isComplete) await correctIds(db, scan.found, options.log)
   const found = await keepUncharged(db.sql, scan.found)
   const reconciled = await db.begin(async (tx) => {
     await lockTasksOfPosts(
@@ -66,10 +69,10 @@ export async function reconcileUnknownPosts(
       postIds,
       found.map((task) => task.taskId),
     )
-    const evidence = await adoptTasks(tx, found, options.overdueAfterMs)
+    const evidence = await adoptOrphans(tx, found, options.overdueAfterMs, isComplete)
     await tx`select id from post where id = any(${postIds}) order by id for update`
-    await settleKnownPosts(tx, postIds)
-    const released = scan.isComplete ? await releaseMissing(tx, postIds, scannedTo, options.quietMs) : 0
+    if (isComplete) await settleKnownPosts(tx, postIds)
+    const released = isComplete ? await releaseMissing(tx, postIds, scannedTo, options.quietMs) : 0
     return { ...evidence, released, ...(await readUnknownPosts(tx, options.quietMs)) }
   })
   if (reconciled.duplicates > 0) await logDuplicates(db.sql, options.log, found)

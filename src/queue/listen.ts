@@ -19,7 +19,6 @@ export async function listen(job: JobContext, address: ListenAddress | null): Pr
   const deps = {
     db,
     log,
-    overdueAfterMs: settings.overdueAfterMs,
     enqueue: queue.enqueueFetch,
     findKnown: dictionary.findKnown,
     store: async (batch: readonly Fetched[], batchId: string) => {

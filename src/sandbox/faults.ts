@@ -96,6 +96,14 @@ const FAULTS = {
    * was asked for.
    */
   otherAnswer: Fault,
+  /** A result, fetched or posted back, is the failure (40101) of another task of the same function. */
+  otherFailure: Fault,
+  /** The answer to a POST names an id that no task has; id_list is right. */
+  wrongPostId: Fault,
+  /** The answer to a POST names with each task the id of the next; id_list is right. */
+  turnedIds: Fault,
+  /** Before a webhook comes another one, with its tag in the URL and an id that no task has. */
+  strayWebhook: Fault,
   /**
    * A search, a chart or reviews, fetched or posted back, lacks the second half of the items that it counts.
    */

@@ -86,8 +86,12 @@ const findObstacle = (
 /** What a task that is done has found, in a form. */
 export const showResult = (source: ResultSource, task: Task, form: Form): TaskAnswer => {
   const path = resultPath(findOffer(source.offers, task), task.id, form)
-  const mayBeOther = source.faults.settings.otherAnswer && [20000, 40102].includes(outcomeOf(task))
+  const { otherAnswer, otherFailure } = source.faults.settings
+  const mayBeOther = (otherAnswer || otherFailure) && [20000, 40102].includes(outcomeOf(task))
   const other = mayBeOther ? source.tasks.findOther(task) : undefined
+  if (other && source.faults.strikes('otherFailure', path)) {
+    return { ...showFound(source, { ...other, failure: 40101 }, form, path), id: task.id }
+  }
   const shown = other && source.faults.strikes('otherAnswer', path) ? other : task
   const isWrong = source.faults.strikes('wrongId', path)
   return {

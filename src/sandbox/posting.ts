@@ -284,6 +284,17 @@ export const isRecord = (value: unknown): value is Record<string, unknown> =>
 export const buildTaskTaker = (offer: Offer, service: PostingService) => {
   const { deviations, makeId } = service
   const schema = schemaOf(offer, deviations)
+  /** Faults may have changed the ids that the answers name. */
+  const misname = (answers: TaskAnswer[], nowMs: number): TaskAnswer[] => {
+    const ids = answers.filter(({ code }) => code === 20100).map(({ id }) => id)
+    if (service.faults.strikes('turnedIds', postPath(offer))) ids.push(ids.shift() ?? '')
+    return answers.map((answer) => {
+      if (answer.code !== 20100) return answer
+      const id = ids.shift() ?? answer.id
+      const isWrong = service.faults.strikes('wrongPostId', postPath(offer))
+      return { ...answer, id: isWrong ? makeId(nowMs, offer.function) : id }
+    })
+  }
   return (posted: readonly unknown[], nowMs: number): TaskAnswer[] => {
     const created: PostedTask[] = []
     let costMicros = 0
@@ -313,6 +324,6 @@ export const buildTaskTaker = (offer: Offer, service: PostingService) => {
     }
     const answers = posted.map(takeTask)
     service.tasks.post(created)
-    return answers
+    return misname(answers, nowMs)
   }
 }

@@ -90,6 +90,7 @@ export class Webhooks {
     const { tasks, faults } = this.#source
     const url = fillUrl(String(task.parameters[hook]), task.id, String(task.parameters.tag ?? ''))
     if (faults.strikes('webhookLost', url)) return tasks.noteDelivery(task, hook)
+    if (faults.strikes('strayWebhook', url)) await this.#sendStray(task, hook)
     const failure = faults.strikes('webhookUnsent', url)
       ? { atMs: this.#now(), url, httpCode: 0, httpTimeMs: 0, response: '', message: 'Not sent.' }
       : await this.#request(task, hook, url)
@@ -118,6 +119,15 @@ export class Webhooks {
     } catch (error) {
       return fail(0, '', error instanceof Error ? error.message : String(error))
     }
+  }
+
+  /** A webhook in the name of a task that does not exist; its body does not say a tag. */
+  async #sendStray(task: Task, hook: Hook): Promise<void> {
+    const parameters = { ...task.parameters }
+    const id = this.#source.makeId(this.#now(), task.function)
+    const url = fillUrl(String(parameters[hook]), id, String(parameters.tag ?? ''))
+    delete parameters.tag
+    await this.#request({ ...task, id, parameters }, hook, url)
   }
 
   #write(task: Task, hook: Hook): Pick<Dispatcher.RequestOptions, 'method' | 'headers' | 'body'> {

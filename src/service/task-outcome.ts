@@ -130,7 +130,11 @@ export async function getParsed<T>(
   parse: (result: unknown) => T,
 ): Promise<TaskOutcome<T>> {
   const fetched = await fetchTask(transport, address)
-  if (fetched.kind !== 'done') return fetched
+  if (fetched.kind === 'failed') {
+    const { kind, statusCode, message } = fetched
+    return { kind, statusCode, message }
+  }
+  if (fetched.kind === 'pending') return fetched
   const { statusCode, serviceId: id, result } = fetched
   const { message, timeSeconds, costMicros, resultCount, path, data } = fetched.task
   return {

@@ -17,7 +17,13 @@ type Undone =
   /** 40601, 40602: keep waiting. */
   | { readonly kind: 'pending'; readonly statusCode: number }
   /** 40101, 40103, 40401, 40403 and other 4xxxx: the caller decides by code. */
-  | { readonly kind: 'failed'; readonly statusCode: number; readonly message: string }
+  | {
+      readonly kind: 'failed'
+      readonly statusCode: number
+      readonly message: string
+      /** The parameters of the task as the answer repeats them, as sent. */
+      readonly echo: unknown
+    }
 
 interface Done {
   readonly kind: 'done'
@@ -137,10 +143,10 @@ function readOutcome(reply: Reply, what: string): FetchedTask {
       return { kind: 'pending', statusCode }
     case 'store_failed':
       // The caller pays for another attempt, so the task itself has to say so.
-      if (task !== null) return { kind: 'failed', statusCode, message }
+      if (task !== null) return { kind: 'failed', statusCode, message, echo: task.data }
       break
     case 'rejected':
-      return { kind: 'failed', statusCode, message }
+      return { kind: 'failed', statusCode, message, echo: task?.data ?? null }
     case 'ok':
     case 'no_results':
       if (task !== null) return readDone(task, reply, what)

@@ -58,7 +58,7 @@ async function readTask() {
 
 describe('the meaning of an answer', () => {
   const failed = (statusCode: number) =>
-    readOutcome(ITEM, { kind: 'failed', statusCode, message: 'No.' }).kind
+    readOutcome(ITEM, { kind: 'failed', statusCode, message: 'No.', echo: null }).kind
 
   test('is read from its code: only 40101 may be posted again, and 40401 stays open', () => {
     assert.equal(readOutcome(ITEM, { kind: 'pending', statusCode: 40601 }).kind, 'later')

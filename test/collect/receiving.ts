@@ -53,7 +53,6 @@ export async function openReceiver(
   let stored = 0
   const deps = {
     db,
-    overdueAfterMs: world.settings.overdueAfterMs,
     log: pino({ level: 'trace' }, { write: (line) => logLines.push(line) }),
     enqueue:
       enqueue ??

@@ -154,7 +154,7 @@ export const FAIL_POINTS: Readonly<Record<string, Rewrite>> = {
   'after settling': before('post/work-post.ts', 'if (settled.unknown > 0) {', 'after settling'),
   'between scan and adoption': before(
     'post/reconcile.ts',
-    'const evidence = await adoptTasks(tx, found',
+    'const evidence = await adoptOrphans(tx, found',
     'between scan and adoption',
   ),
   'release before its commit': before(

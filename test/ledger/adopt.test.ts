@@ -41,7 +41,7 @@ function record(created: readonly CreatedTask[]) {
 }
 
 function adopt(created: readonly CreatedTask[]) {
-  return world.db.begin((tx) => adoptOrphans(tx, created, 60_000))
+  return world.db.begin((tx) => adoptOrphans(tx, created, 60_000, true))
 }
 
 describe('evidence', () => {

@@ -66,7 +66,7 @@ const CASES: readonly Case[] = [
       `'unknown', now() - interval '2 hours')`,
     end: 'delete from post',
     metric: /^storerank_troubles\{kind="unknown_posts"\} 1$/m,
-    row: /^open work unknown_post: The answer to 1 posts was lost\. .* job reconcile fails\.$/,
+    row: /^open work unknown_post: What became of 1 posts is not known.* job reconcile fails\.$/,
   },
   {
     kind: 'overdue',

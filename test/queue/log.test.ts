@@ -36,7 +36,7 @@ async function readTasks(world: World) {
 
 test('a post and a batch have one line each with their ids, and each task that failed has one', async (t) => {
   const { world, context, find } = await openLogged(t)
-  const expired = { kind: 'failed', statusCode: 40403, message: 'Results Expired.' } as const
+  const expired = { kind: 'failed', statusCode: 40403, message: 'Results Expired.', echo: null } as const
   let asked = 0
   const client = replaceCalls(world.client, {
     getResult: async (address) => {

@@ -56,8 +56,8 @@ from (
   from due_slot c where c.cut is not null and c.ends_at > (select storerank_now())
   union all
   select 'unknown_post', count(*), min(p.send_before),
-    format('The answer to %s posts was lost. They are looked for, twice, 20 minutes '
-    'apart; when it lasts for hours, look whether the job reconcile fails.', count(*))
+    format('What became of %s posts is not known, or an id that the service told is doubted. Its own list is '
+    'searched, for lost answers twice, 20 minutes apart; when it lasts for hours, look whether the job reconcile fails.', count(*))
   from post p where p.state = 'unknown'
   union all
   select 'held_post', count(*), min(p.created_at), format('%s posts are not sent. %s', count(*), case

@@ -17,13 +17,15 @@ from rejected_result r
 join target g on g.id = r.target_id
 union all
 select p.send_before, 'unknown', p.store, p.function, null, null, null, null, null, null, null,
-  format('Whether the service took %s tasks is unknown since %s: %s. Their money stays reserved until %s.',
+  case when count(t.id) = 0
+    then coalesce(p.problem, 'It is settled.') || ' The service''s own list is searched for the ids of its tasks.'
+  else format('Whether the service took %s tasks is unknown since %s: %s. Their money stays reserved until %s.',
     count(t.id),
     to_char(p.send_before at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"'),
     coalesce(rtrim(p.problem, '.'), 'no answer came'),
     case when p.scanned_at is null then 'the service''s own list has been searched for them twice'
       else format('the service''s own list is searched for them a second time; the first search began %s',
-        to_char(p.scanned_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"')) end)
+        to_char(p.scanned_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"')) end) end
 from post p
 left join task t on t.post_id = p.id and t.state = (select 'posting')
 where p.state = 'unknown'

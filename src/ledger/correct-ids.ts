@@ -1,0 +1,73 @@
+/**
+ * `correct`: the id of a task is what the service said when the task was posted, and no task may have it, or
+ * another one. A complete list has each task's id beside our tag: it is right.
+ */
+import type { Database, SqlRunner, Transaction } from '../db/database.ts'
+import type { Logger } from '../log.ts'
+import type { CreatedTask } from './adopt.ts'
+import { lockTasks } from './lock.ts'
+
+interface WrongId {
+  readonly taskId: string
+  readonly oldId: string
+  readonly newId: string
+  /** Whether the new id has a charge. */
+  readonly isTaken: boolean
+}
+
+/**
+ * Gives tasks the ids under which a complete list has their tags, where it does not have the known ids under
+ * them as well. Their charges keep their money, and no second one is made. What is awaited is asked for at
+ * once.
+ */
+export async function correctIds(
+  db: Database,
+  listed: readonly CreatedTask[],
+  log: Logger | undefined,
+): Promise<void> {
+  const others = await findOtherIds(db.sql, listed)
+  if (others.length === 0) return
+  const tasksById = new Map(listed.map(({ serviceId, taskId }) => [serviceId, taskId]))
+  const unlisted = others.filter(({ taskId, oldId }) => tasksById.get(oldId) !== taskId)
+  const wrong = keepMovable([...new Map(unlisted.map((other) => [other.taskId, other])).values()])
+  if (wrong.length === 0) return
+  await db.begin((tx) => moveIds(tx, wrong))
+  log?.warn({ tasks: wrong.length }, "ids of tasks were wrong, and are corrected by the service's own list")
+}
+
+/** Tasks whose present attempt is listed under another id than the one that is known. */
+function findOtherIds(sql: SqlRunner, listed: readonly CreatedTask[]): Promise<WrongId[]> {
+  return sql<WrongId[]>`
+    select k.id as "taskId", k.service_id as "oldId", l.service_id as "newId",
+      exists (select from charge c where c.service_id = l.service_id) as "isTaken"
+    from unnest(${listed.map((task) => task.taskId)}::uuid[], ${listed.map((task) => task.attempt)}::int[],
+      ${listed.map((task) => task.serviceId)}::text[]) as l (task_id, attempt, service_id)
+    join task k on k.id = l.task_id and k.attempt = l.attempt
+    where k.service_id <> l.service_id`
+}
+
+/** An id that has a charge moves to another task only when the task that has it leaves it as well. */
+function keepMovable(wrong: readonly WrongId[]): readonly WrongId[] {
+  const left = new Set(wrong.map(({ oldId }) => oldId))
+  const movable = wrong.filter(({ isTaken, newId }) => !isTaken || left.has(newId))
+  return movable.length === wrong.length ? movable : keepMovable(movable)
+}
+
+/** Tasks may have changed their ids with each other, so each id is moved out of the way first. */
+async function moveIds(tx: Transaction, wrong: readonly WrongId[]): Promise<void> {
+  const oldIds = wrong.map(({ oldId }) => oldId)
+  const newIds = wrong.map(({ newId }) => newId)
+  const asideIds = newIds.map((id) => `corrected ${id}`)
+  await lockTasks(tx, oldIds)
+  await renameIds(tx, oldIds, asideIds)
+  await renameIds(tx, asideIds, newIds)
+  await tx`
+    update task set problem = null, unusable_answers = 0, fetching_until = null, ask_at = clock_timestamp()
+    where service_id = any(${newIds}::text[]) and state = (select 'posted')`
+}
+
+async function renameIds(tx: Transaction, from: readonly string[], to: readonly string[]): Promise<void> {
+  const renamed = tx`unnest(${from}::text[], ${to}::text[]) as r (from_id, to_id)`
+  await tx`update task k set service_id = r.to_id from ${renamed} where k.service_id = r.from_id`
+  await tx`update charge c set service_id = r.to_id from ${renamed} where c.service_id = r.from_id`
+}

@@ -1,0 +1,125 @@
+/** Ids that the answer to a POST names wrongly, or under which the service answers for another task. */
+import assert from 'node:assert/strict'
+import { after, afterEach, before, describe, test } from 'node:test'
+import { reconcileUnknownPosts } from '../../src/post/reconcile.ts'
+import type { FaultSettingsInput } from '../../src/sandbox/faults.ts'
+import { auditAll } from '../audit/auditing.ts'
+import { readSpendDifferences } from '../support/ledger.ts'
+import { buy, clear, collect, collectPaused, watchKeywords } from '../support/stages.ts'
+import { createWorld, type World } from '../support/world.ts'
+import { askSandbox, countStates, readMoney, readOwnBooks } from './posting.ts'
+
+const KEYWORDS = ['yoga', 'chess', 'running']
+const PAID = { charge: 3600 }
+
+let world: World
+before(async () => {
+  world = await createWorld({ sandbox: { callsPerMinute: 100_000 } })
+})
+after(() => world.close())
+afterEach(async () => {
+  await setFaults({})
+  await clear(world)
+})
+
+const setFaults = (faults: FaultSettingsInput) => askSandbox(world, 'PUT', '/faults', faults)
+
+const reconcile = () =>
+  reconcileUnknownPosts(world.db, world.client, { quietMs: 1_200_000, overdueAfterMs: 60_000 })
+
+async function buyWith(faults: FaultSettingsInput, keywords = KEYWORDS): Promise<void> {
+  await watchKeywords(world, keywords)
+  await setFaults(faults)
+  await buy(world)
+  await setFaults({})
+}
+
+/** As if no ready list had named the tasks: each is asked for by its id. */
+async function askById() {
+  await world.db.sql`update task set problem = coalesce(problem, 'None.') where state = 'posted'`
+  return collectPaused(world)
+}
+
+async function readPosts(): Promise<string[]> {
+  const rows = await world.db.sql<{ state: string }[]>`select state from post`
+  return rows.map(({ state }) => state)
+}
+
+/** How many tasks have the id that the service has beside their tag. */
+async function countRight(): Promise<number> {
+  const tagsById = new Map((await readOwnBooks(world)).map(({ id, tag }) => [id, tag]))
+  const rows = await world.db.sql<{ taskId: string; serviceId: string }[]>`
+    select id as "taskId", service_id as "serviceId" from task`
+  return rows.filter(({ taskId, serviceId }) => tagsById.get(serviceId)?.startsWith(taskId)).length
+}
+
+async function assertPaidOnce(): Promise<void> {
+  assert.equal(await countRight(), 3)
+  assert.deepEqual(await readMoney(world.db), PAID)
+  assert.deepEqual(await readSpendDifferences(world.db.sql), [])
+  const charges = await world.db.sql`select from charge c join task k using (service_id, target_id)`
+  assert.equal(charges.length, 3)
+}
+
+describe('ids that no task has', () => {
+  test('are not paid a second time when the ready list names the true ones, which the list of the service proves', async () => {
+    await buyWith({ wrongPostId: 1 })
+    assert.equal((await collect(world)).stored, 0)
+    assert.deepEqual(await readMoney(world.db), PAID)
+    assert.deepEqual(await readPosts(), ['unknown'])
+    assert.equal(await countRight(), 0)
+    await reconcile()
+    await assertPaidOnce()
+    assert.deepEqual(await readPosts(), ['settled'])
+    assert.equal((await collect(world)).stored, 3)
+  })
+
+  test('are doubted when the service does not know them, and each task is asked for by its true one at once', async () => {
+    await buyWith({ wrongPostId: 1 })
+    assert.equal((await askById()).later, 3)
+    assert.deepEqual(await readPosts(), ['unknown'])
+    await reconcile()
+    await assertPaidOnce()
+    assert.equal((await askById()).stored, 3)
+  })
+})
+
+describe('ids that tasks have exchanged', () => {
+  test('are doubted by what the answers say of themselves, and each task gets its own', async () => {
+    await buyWith({ turnedIds: 1 })
+    assert.equal((await collect(world)).later, 3)
+    assert.deepEqual(await readPosts(), ['unknown'])
+    await reconcile()
+    await assertPaidOnce()
+    assert.equal((await askById()).stored, 3)
+    assert.deepEqual(await countStates(world.db), { collected: 3 })
+  })
+})
+
+test('an id is kept when the list has it under its tag, however often the service gives it away', async () => {
+  await buyWith({})
+  await setFaults({ otherAnswer: 1 })
+  assert.equal((await collect(world)).later, 3)
+  await reconcile()
+  await assertPaidOnce()
+  assert.deepEqual(await readPosts(), ['settled'])
+})
+
+test("another task's failure ends nothing: nobody pays for another attempt", async () => {
+  await buyWith({})
+  await setFaults({ otherFailure: 1 })
+  assert.equal((await collect(world)).later, 3)
+  assert.deepEqual(await countStates(world.db), { posted: 3 })
+  await setFaults({})
+  assert.equal((await askById()).stored, 3)
+  assert.deepEqual(await readMoney(world.db), PAID)
+})
+
+// Last: what the tests before have left at the service holds all further posts.
+test('the audit corrects both, and books nothing twice', async () => {
+  await buyWith({ wrongPostId: 1, turnedIds: 1 }, ['yoga'])
+  await buyWith({ turnedIds: 1 }, ['chess', 'running'])
+  const { recorded, missing, adjusted } = await auditAll(world)
+  assert.deepEqual({ recorded, missing, adjusted }, { recorded: 0, missing: 0, adjusted: 0 })
+  await assertPaidOnce()
+})

@@ -254,7 +254,7 @@ const coverWrongPath = (
       const { client } = await openSharedWorld()
       const id = await postOne(client, {}, ['android_store', 'app_searches'])
       const outcome = await client.getResult({ store, fn, id })
-      assert.deepEqual(outcome, { kind: 'failed', statusCode: code, message })
+      assert.partialDeepStrictEqual(outcome, { kind: 'failed', statusCode: code, message })
     },
   })
 }
@@ -293,7 +293,7 @@ const coverEnding = (
       const { client } = await openWorld(t, { faults, balanceUsd: 1 })
       const outcome = await client.getAppSearches('ios_store', await postOne(client, { subject, depth: 300 }))
       if (code === 40102) assert.ok(outcome.kind === 'done' && outcome.result === null)
-      else assert.deepEqual(outcome, { kind: 'failed', statusCode: code, message })
+      else assert.partialDeepStrictEqual(outcome, { kind: 'failed', statusCode: code, message })
       assert.equal((await client.getUserData()).balanceMicros, 1_000_000 - chargedMicros)
     },
   })

@@ -102,7 +102,7 @@ test('what wants its raw pages is told of by pingback, and fetched', async (t) =
 test('what was sent twice, not sent or lost on the way is stored once in the end', async (t) => {
   await setFaults({ webhookTwice: 0.2, webhookUnsent: 0.2, webhookLost: 0.1, strayWebhook: 0.2 })
   t.after(() => setFaults({}))
-  const { runner, stored } = await openDelivery(t, 1_000)
+  const { runner, stored } = await openDelivery(t, 5_000)
   await watch(world, keywordsOf(200))
   const result = await runCycle(runner.context, await startRunner(runner.context, []), JOBS, QUIET)
   await runner.stop()
@@ -110,7 +110,7 @@ test('what was sent twice, not sent or lost on the way is stored once in the end
   assert.deepEqual(await countStates(world.db), { collected: 200 })
   assert.ok(stored() > 100 && stored() < 180, `${stored()} were delivered, the others collected`)
   assert.equal((await readOwnBooks(world)).length, 200)
-  assert.deepEqual(Object.keys(await readMoney(world.db)).sort(), ['charge', 'refund'])
+  assert.deepEqual(Object.keys(await readMoney(world.db)), ['charge'])
   const charges = await world.db.sql`select from charge where kind = 'charge'`
   assert.equal(charges.length, 200)
 })

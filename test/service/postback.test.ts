@@ -37,7 +37,12 @@ describe('a postback', () => {
     const nothing = read(40102)
     assert.ok(nothing.kind === 'done' && nothing.result === null)
     assert.deepEqual(read(40602), { kind: 'pending', statusCode: 40602 })
-    assert.deepEqual(read(40101), { kind: 'failed', statusCode: 40101, message: 'Said.' })
+    assert.deepEqual(read(40101), {
+      kind: 'failed',
+      statusCode: 40101,
+      message: 'Said.',
+      echo: { tag: 'ours' },
+    })
   })
 
   test('with a code of the account, the money or the server says nothing about the task', () => {

@@ -96,6 +96,8 @@ function readBegunIntervals({ sql }: Database, horizon: string): Promise<BegunIn
  * @returns how many periods it has looked at
  */
 async function openChanged(tx: Transaction, { slots, slotsOfPeriod }: OpeningPiece): Promise<number> {
+  // The very first time nothing is opened yet: from here on intervals go on where these periods end.
+  await tx`update ledger set opened_to = ${horizonOf(tx)} where opened_to = '-infinity'`
   const [row] = await tx<{ periods: number }[]>`
     with taken as (
       delete from period_change where ctid = any(array(select ctid from period_change limit ${slots}))

@@ -6,9 +6,11 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import fc from 'fast-check'
 import { askedNow } from '../../src/plan/due.ts'
+import { openDueSlots } from '../../src/plan/open.ts'
 import { createPlanning, type Planning } from '../support/planning.ts'
 
 const MINUTE_MS = 60_000
+const HOUR_MS = 3_600_000
 const DAY_MS = 86_400_000
 const START_MS = Date.UTC(2026, 2, 10, 13)
 const EVERY = ['1 hour', '6 hours', '1 day', '3 days']
@@ -155,5 +157,24 @@ describe('whatever people and runners did', () => {
       ),
       { numRuns: 25 },
     )
+  })
+
+  test('the very first opening, ended before it notes how far it is, leaves no slot between it and the next', async () => {
+    const { db } = planning
+    await planning.clear()
+    await planning.setNow(new Date(START_MS))
+    const ids = await planning.watch('a', KEYWORDS, { every: '1 hour' })
+    await db.sql.unsafe(`
+      create function end_first_opening() returns trigger language plpgsql as $$ begin
+        if not exists (select from period_change) then raise exception 'ended'; end if;
+        return new;
+      end $$;
+      create trigger end_first_opening before update of opened_to on ledger
+        for each row execute function end_first_opening()`)
+    await openDueSlots(db).catch((error) => assert.match(error.message, /ended/))
+    assert.equal((await db.sql`select from period_change`).count, 0)
+    await db.sql.unsafe('drop function end_first_opening cascade')
+    await planning.setNow(new Date(START_MS + 5 * HOUR_MS))
+    assert.deepEqual(await planning.closeSlots(), { budget: 0, missed: ids.length * 5 })
   })
 })

@@ -1,13 +1,10 @@
 /** Rules on the pages of apps, their reviews, money, jobs and the service. */
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, test } from 'node:test'
-import { type AlertList, createAlertList } from '../support/alerts.ts'
+import { beforeEach, describe, test } from 'node:test'
+import { createAlertList } from '../support/alerts.ts'
+import { lasting } from '../support/lasting.ts'
 
-let list: AlertList
-before(async () => {
-  list = await createAlertList()
-})
-after(() => list.drop())
+const list = lasting(createAlertList)
 beforeEach(async () => {
   await list.clear()
   await list.sql`delete from service_status`

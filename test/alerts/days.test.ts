@@ -1,13 +1,10 @@
 /** Rules on a day of a project as a whole. */
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, test } from 'node:test'
-import { type AlertList, createAlertList } from '../support/alerts.ts'
+import { beforeEach, describe, test } from 'node:test'
+import { createAlertList } from '../support/alerts.ts'
+import { lasting } from '../support/lasting.ts'
 
-let list: AlertList
-before(async () => {
-  list = await createAlertList()
-})
-after(() => list.drop())
+const list = lasting(createAlertList)
 beforeEach(async () => {
   await list.clear()
   await list.setNow('2026-03-01 06:00+00')

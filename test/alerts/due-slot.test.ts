@@ -1,17 +1,14 @@
 /** Whether a collection is over is asked of the tasks that are open, and not of all that there ever were. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { readDueSlot } from '../../src/alerts/evaluate.ts'
-import { createPlanning, type Planning } from '../support/planning.ts'
+import { lasting } from '../support/lasting.ts'
+import { createPlanning } from '../support/planning.ts'
 
 const TASKS = 500
 const DAY = '2026-03-01 00:00:00+00'
 
-let planning: Planning
-before(async () => {
-  planning = await createPlanning()
-})
-after(() => planning.drop())
+const planning = lasting(createPlanning)
 
 test('where the planner takes tasks for open that have ended, all that there ever were are not read', async () => {
   const { db } = planning

@@ -1,15 +1,12 @@
 /** Each kind of rules can be looked at and told, with no more than what it needs. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { describeEvent } from '../../src/alerts/describe.ts'
 import { columnsOf, KINDS } from '../../src/alerts/kinds/kinds.ts'
-import { type AlertList, createAlertList } from '../support/alerts.ts'
+import { createAlertList } from '../support/alerts.ts'
+import { lasting } from '../support/lasting.ts'
 
-let list: AlertList
-before(async () => {
-  list = await createAlertList()
-})
-after(() => list.drop())
+const list = lasting(createAlertList)
 
 test('the statement of each kind runs: over lists, pages and reviews of two days, and by the clock', async () => {
   await list.setNow('2026-03-01 06:00+00')

@@ -1,14 +1,11 @@
 /** What alerts have told is forgotten when neither a cooldown nor a comparison looks at it any more. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { pruneAlerts } from '../../src/alerts/prune.ts'
-import { createPlanning, type Planning } from '../support/planning.ts'
+import { lasting } from '../support/lasting.ts'
+import { createPlanning } from '../support/planning.ts'
 
-let planning: Planning
-before(async () => {
-  planning = await createPlanning()
-})
-after(() => planning.drop())
+const planning = lasting(createPlanning)
 
 test(
   'events of 400 days go, but for the last of each rule and subject; then the messages that have none ' +

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { API_ENDPOINTS, type ApiEndpoint } from '../../src/cli/api-endpoints.ts'
-import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts'
+import { startSandbox } from '../../src/sandbox/server.ts'
 import type { Store } from '../../src/service/functions.ts'
 import { NOTED_PATHS, PATHS, STORES } from '../contract/paths.ts'
 import { callCommand } from '../support/command.ts'
 import { createTestDatabase } from '../support/database.ts'
+import { lasting } from '../support/lasting.ts'
 
 /** What the specification does not have. */
 const ONLY_AS_SOLD: readonly ApiEndpoint[] = [
@@ -14,11 +15,7 @@ const ONLY_AS_SOLD: readonly ApiEndpoint[] = [
   'app_listings/search/live',
 ]
 
-let sandbox: Sandbox
-before(async () => {
-  sandbox = await startSandbox({ readyMs: 0 })
-})
-after(() => sandbox.close())
+const sandbox = lasting(() => startSandbox({ readyMs: 0 }))
 
 async function api(
   endpoint: ApiEndpoint,

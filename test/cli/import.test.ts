@@ -1,16 +1,13 @@
 import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { after, before, type TestContext, test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { callCommand, makeCommandHome } from '../support/command.ts'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { lasting } from '../support/lasting.ts'
 import { addPerson } from '../support/people.ts'
 
-let database: TestDatabase
-before(async () => {
-  database = await createTestDatabase()
-})
-after(() => database.drop())
+const database = lasting(createTestDatabase)
 
 async function importFile(t: TestContext, content: string | Uint8Array, ...options: string[]) {
   return importAs(database.url, t, content, ...options)

@@ -1,20 +1,18 @@
 /** A sandbox with an account of its own, for commands of a person who has both a database and an account. */
 import { createServer, type IncomingMessage, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { after, before } from 'node:test'
-import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts'
+import { startSandbox } from '../../src/sandbox/server.ts'
 import { askService } from '../support/command.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { lasting } from '../support/lasting.ts'
 
 export const LOGIN = 'somebody@example.com'
 export const PASSWORD = 'hush-Kd83-quiet'
 export const KEYWORDS = ['yoga', 'c++', '100% free', 'naïve', '日本語', 'calm']
 
-let sandbox: Sandbox
-before(async () => {
-  sandbox = await startSandbox({ readyMs: 0, readyListsPerMinute: 1000, login: LOGIN, password: PASSWORD })
-})
-after(() => sandbox.close())
+const sandbox = lasting(() =>
+  startSandbox({ readyMs: 0, readyListsPerMinute: 1000, login: LOGIN, password: PASSWORD }),
+)
 
 /** What a person sets who has both. The password is a secret also where the server does not ask for one. */
 export function settings(database: TestDatabase, changes: Record<string, string> = {}) {

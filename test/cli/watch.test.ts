@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { callCommand } from '../support/command.ts'
-import { createWatchlist, type Watchlist } from '../support/watchlist.ts'
+import { lasting } from '../support/lasting.ts'
+import { createWatchlist } from '../support/watchlist.ts'
 
-let list: Watchlist
-before(async () => {
-  list = await createWatchlist()
-})
-after(() => list.drop())
+const list = lasting(createWatchlist)
 
 function watch(...args: string[]) {
   return callCommand(['watch', ...args], { env: { DATABASE_URL: list.url } })

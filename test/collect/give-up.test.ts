@@ -1,14 +1,11 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { giveUpExpired } from '../../src/collect/give-up.ts'
+import { lasting } from '../support/lasting.ts'
 import { buy, watchKeywords } from '../support/stages.ts'
-import { createWorld, type World } from '../support/world.ts'
+import { createWorld } from '../support/world.ts'
 
-let world: World
-before(async () => {
-  world = await createWorld()
-})
-after(() => world.close())
+const world = lasting(createWorld)
 
 test('a result that the service has no longer is given up, and its slot says what the last answer was', async () => {
   const { sql } = world.db

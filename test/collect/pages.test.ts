@@ -4,6 +4,7 @@ import { after, afterEach, before, describe, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { handOutOverdue } from '../../src/collect/enqueue-results.ts'
 import type { FetchItem } from '../../src/ledger/hand-out.ts'
+import { lasting } from '../support/lasting.ts'
 import {
   buy,
   clear,
@@ -17,11 +18,7 @@ import {
 } from '../support/stages.ts'
 import { createWorld, type World } from '../support/world.ts'
 
-let world: World
-before(async () => {
-  world = await createWorld({ sandbox: { callsPerMinute: 100_000 } })
-})
-after(() => world.close())
+const world = lasting(() => createWorld({ sandbox: { callsPerMinute: 100_000 } }))
 afterEach(() => clear(world))
 
 const ANDROID = { store: 'android_store' }

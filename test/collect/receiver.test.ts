@@ -2,21 +2,18 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
-import { after, afterEach, before, describe, test } from 'node:test'
+import { afterEach, describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { startReceiver } from '../../src/collect/receiver.ts'
 import { ConfigurationError } from '../../src/errors.ts'
 import { Secret } from '../../src/secret.ts'
 import { countStates, depsOf, openOther } from '../post/posting.ts'
+import { lasting } from '../support/lasting.ts'
 import { clear } from '../support/stages.ts'
-import { createWorld, until, type World } from '../support/world.ts'
+import { createWorld, until } from '../support/world.ts'
 import { type BoughtTask, bend, buyTasks, countCaptures, holdTable, openReceiver } from './receiving.ts'
 
-let world: World
-before(async () => {
-  world = await createWorld({ sandbox: { callsPerMinute: 100_000 } })
-})
-after(() => world.close())
+const world = lasting(() => createWorld({ sandbox: { callsPerMinute: 100_000 } }))
 afterEach(() => clear(world))
 
 const keywordsOf = (count: number) => Array.from({ length: count }, (_, n) => `yoga ${n}`)

@@ -3,21 +3,18 @@
  * account.
  */
 import assert from 'node:assert/strict'
-import { after, afterEach, before, describe, test } from 'node:test'
+import { afterEach, describe, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { type Answered, findContradiction } from '../../src/collect/contradiction.ts'
 import type { FetchItem } from '../../src/ledger/hand-out.ts'
 import type { FaultSettingsInput } from '../../src/sandbox/faults.ts'
 import { askSandbox, countStates, readMoney } from '../post/posting.ts'
+import { lasting } from '../support/lasting.ts'
 import { askedEnough, buy, clear, collect, collectPaused, tamper, watchKeywords } from '../support/stages.ts'
-import { createWorld, type World } from '../support/world.ts'
+import { createWorld } from '../support/world.ts'
 import { bend, buyUnread, openReceiver, readAnswer } from './receiving.ts'
 
-let world: World
-before(async () => {
-  world = await createWorld({ sandbox: { callsPerMinute: 100_000 } })
-})
-after(() => world.close())
+const world = lasting(() => createWorld({ sandbox: { callsPerMinute: 100_000 } }))
 afterEach(async () => {
   await setFaults({})
   await clear(world)

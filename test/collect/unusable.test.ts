@@ -1,17 +1,14 @@
 import assert from 'node:assert/strict'
-import { after, afterEach, before, describe, test } from 'node:test'
+import { afterEach, describe, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { countStates, readMoney } from '../post/posting.ts'
+import { lasting } from '../support/lasting.ts'
 import { endAttemptPauses } from '../support/ledger.ts'
 import { askedEnough, buy, clear, collect, collectPaused, tamper, watchKeywords } from '../support/stages.ts'
-import { createWorld, type World } from '../support/world.ts'
+import { createWorld } from '../support/world.ts'
 import { bend, buyTasks, openReceiver } from './receiving.ts'
 
-let world: World
-before(async () => {
-  world = await createWorld({ sandbox: { callsPerMinute: 100_000 } })
-})
-after(() => world.close())
+const world = lasting(() => createWorld({ sandbox: { callsPerMinute: 100_000 } }))
 afterEach(() => clear(world))
 
 // biome-ignore lint/suspicious/noExplicitAny: a test bends an answer into any shape.

@@ -4,9 +4,10 @@
  */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import fc from 'fast-check'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { lasting } from '../support/lasting.ts'
 
 const { APP_NAMES: file } = process.env
 const noNames = file === undefined && 'APP_NAMES names no file of names'
@@ -63,11 +64,7 @@ const texts = fc.array(
   { minLength: 40, maxLength: 40 },
 )
 
-let database: TestDatabase
-before(async () => {
-  database = await createTestDatabase()
-})
-after(() => database.drop())
+const database = lasting(createTestDatabase)
 
 interface Cleaned {
   readonly given: string

@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { openDatabase } from '../../src/db/database.ts'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { lasting } from '../support/lasting.ts'
 
-let database: TestDatabase
-before(async () => {
-  database = await createTestDatabase()
-})
-after(() => database.drop())
+const database = lasting(createTestDatabase)
 
 test('the server ends a session that says nothing, and within two minutes that of a machine that vanished', async (t) => {
   const db = openDatabase(database.url)

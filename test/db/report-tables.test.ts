@@ -1,14 +1,11 @@
 /** What people write about ranks: what a rank is worth, and notes on days. */
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { migrate } from '../../src/db/migrate.ts'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { lasting } from '../support/lasting.ts'
 
-let database: TestDatabase
-before(async () => {
-  database = await createTestDatabase()
-})
-after(() => database.drop())
+const database = lasting(createTestDatabase)
 
 async function refusals(table: string, valid: object, rules: Record<string, readonly object[]>) {
   const { sql } = database

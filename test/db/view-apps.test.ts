@@ -1,15 +1,12 @@
 /** What people read of the pages of apps: what changed on them, and the reviews. */
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, test } from 'node:test'
-import { createWatchlist, type Watchlist } from '../support/watchlist.ts'
+import { beforeEach, describe, test } from 'node:test'
+import { lasting } from '../support/lasting.ts'
+import { createWatchlist } from '../support/watchlist.ts'
 
 const PLACE = { location_code: 2840, language_code: 'en' }
 
-let list: Watchlist
-before(async () => {
-  list = await createWatchlist()
-})
-after(() => list.drop())
+const list = lasting(createWatchlist)
 beforeEach(async () => {
   await list.clear()
   await list.setNow('2026-03-10 13:00+00')

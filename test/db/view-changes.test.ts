@@ -2,15 +2,12 @@
  * Two days side by side, like for like: what is compared is what both have measured, and its parts add up.
  */
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, test } from 'node:test'
+import { beforeEach, describe, test } from 'node:test'
 import fc from 'fast-check'
-import { createWatchlist, type Watchlist } from '../support/watchlist.ts'
+import { lasting } from '../support/lasting.ts'
+import { createWatchlist } from '../support/watchlist.ts'
 
-let list: Watchlist
-before(async () => {
-  list = await createWatchlist()
-})
-after(() => list.drop())
+const list = lasting(createWatchlist)
 beforeEach(clear)
 
 async function clear(): Promise<void> {

@@ -3,14 +3,11 @@
  * came and went.
  */
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
-import { createWatchlist, type Watchlist } from '../support/watchlist.ts'
+import { beforeEach, test } from 'node:test'
+import { lasting } from '../support/lasting.ts'
+import { createWatchlist } from '../support/watchlist.ts'
 
-let list: Watchlist
-before(async () => {
-  list = await createWatchlist()
-})
-after(() => list.drop())
+const list = lasting(createWatchlist)
 beforeEach(async () => {
   await list.clear()
   await list.setNow('2026-03-01 06:00+00')

@@ -3,15 +3,12 @@
  * against those of the client.
  */
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, test } from 'node:test'
+import { beforeEach, describe, test } from 'node:test'
 import { FUNCTION_RULES, type FunctionRule } from '../../src/service/functions.ts'
-import { createWatchlist, type Watchlist } from '../support/watchlist.ts'
+import { lasting } from '../support/lasting.ts'
+import { createWatchlist } from '../support/watchlist.ts'
 
-let list: Watchlist
-before(async () => {
-  list = await createWatchlist()
-})
-after(() => list.drop())
+const list = lasting(createWatchlist)
 beforeEach(async () => {
   await list.clear()
   await list.setNow('2026-03-10 13:00+00')

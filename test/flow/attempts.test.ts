@@ -2,21 +2,18 @@
  * The store fails for minutes or hours: attempts are spread over the slot, and a run does not wait for them.
  */
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, test } from 'node:test'
+import { beforeEach, describe, test } from 'node:test'
 import { JOBS } from '../../jobs/index.ts'
 import { describeWaiting } from '../../src/cli/outstanding.ts'
 import { type CycleResult, runCycle } from '../../src/queue/cycle.ts'
 import { startRunner } from '../../src/queue/runner.ts'
 import { countStates, forgetAll, readMoney, readOwnBooks, watch } from '../post/posting.ts'
 import { putFaults } from '../support/faults.ts'
+import { lasting } from '../support/lasting.ts'
 import { readSpendDifferences } from '../support/ledger.ts'
-import { createWorld, type World } from '../support/world.ts'
+import { createWorld } from '../support/world.ts'
 
-let world: World
-before(async () => {
-  world = await createWorld()
-})
-after(() => world.close())
+const world = lasting(createWorld)
 beforeEach(async () => {
   await forgetAll(world)
   await putFaults(world.sandboxUrl, {})

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { JOBS } from '../../jobs/index.ts'
 import type { Config } from '../../src/config.ts'
 import { UnavailableError } from '../../src/errors.ts'
@@ -10,16 +10,13 @@ import { type CycleOptions, runCycle } from '../../src/queue/cycle.ts'
 import type { Job } from '../../src/queue/job.ts'
 import { startRunner } from '../../src/queue/runner.ts'
 import { migrateLater } from '../support/database.ts'
+import { lasting } from '../support/lasting.ts'
 import { tamper } from '../support/stages.ts'
-import { createWorld, type World } from '../support/world.ts'
+import { createWorld } from '../support/world.ts'
 
 const QUIET: CycleOptions = { waitMs: 60_000, onPhase: () => {}, onProgress: () => {} }
 
-let world: World
-before(async () => {
-  world = await createWorld({ sandbox: { statusPerMinute: 1_000 } })
-})
-after(() => world.close())
+const world = lasting(() => createWorld({ sandbox: { statusPerMinute: 1_000 } }))
 
 async function cycle(
   url?: string,

@@ -3,19 +3,15 @@
  * nobody wants.
  */
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, test } from 'node:test'
+import { beforeEach, describe, test } from 'node:test'
 import { openDatabase } from '../../src/db/database.ts'
 import { closeEndedSlots } from '../../src/history/close-slots.ts'
+import { lasting } from '../support/lasting.ts'
 import { buy, clear, collect, watchKeywords } from '../support/stages.ts'
-import { createWorld, type World } from '../support/world.ts'
+import { createWorld } from '../support/world.ts'
 
 const OWN_APP = '1480010017'
-let world: World
-
-before(async () => {
-  world = await createWorld({ sandbox: { callsPerMinute: 100_000 }, now: '2026-03-10 13:00+00' })
-})
-after(() => world.close())
+const world = lasting(() => createWorld({ sandbox: { callsPerMinute: 100_000 }, now: '2026-03-10 13:00+00' }))
 beforeEach(() => clear(world))
 
 /** A watch whose task is posted and charged, and not collected yet. */

@@ -3,20 +3,17 @@
  * it, also where more tasks are over than a piece takes.
  */
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
+import { beforeEach, test } from 'node:test'
 import type { Database } from '../../src/db/database.ts'
 import { type ClosedSlots, closeEndedSlots } from '../../src/history/close-slots.ts'
+import { lasting } from '../support/lasting.ts'
 import { readSpendDifferences } from '../support/ledger.ts'
-import { createPlanning, type Planning } from '../support/planning.ts'
+import { createPlanning } from '../support/planning.ts'
 
 const KEYWORDS = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
 const AT_ONCE = 2
 
-let planning: Planning
-before(async () => {
-  planning = await createPlanning()
-})
-after(() => planning.drop())
+const planning = lasting(createPlanning)
 beforeEach(async () => {
   await planning.clear()
   await planning.setNow('2026-03-10 13:00+00')

@@ -1,15 +1,12 @@
 /** Raw pages where nothing else is offered: kept, and measured as html_only. */
 import assert from 'node:assert/strict'
-import { after, afterEach, before, test } from 'node:test'
+import { afterEach, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
+import { lasting } from '../support/lasting.ts'
 import { askedEnough, buy, clear, collect, watch, watchKeywords } from '../support/stages.ts'
-import { createWorld, type World } from '../support/world.ts'
+import { createWorld } from '../support/world.ts'
 
-let world: World
-before(async () => {
-  world = await createWorld({ sandbox: { htmlOnly: true } })
-})
-after(() => world.close())
+const world = lasting(() => createWorld({ sandbox: { htmlOnly: true } }))
 afterEach(() => clear(world))
 
 test('what is offered as raw pages only is kept, and measured as html_only', async () => {

@@ -2,12 +2,13 @@
  * Reviews: each once, as its latest capture shows it, in whatever order and company the captures are stored.
  */
 import assert from 'node:assert/strict'
-import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
+import { afterEach, beforeEach, describe, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import type { Fetched } from '../../src/collect/fetch.ts'
 import { openDatabase } from '../../src/db/database.ts'
 import { mergeReviews, type SeenReview, upsertReviews } from '../../src/history/reviews.ts'
+import { lasting } from '../support/lasting.ts'
 import {
   askedEnough,
   buy,
@@ -19,15 +20,11 @@ import {
   tamper,
   watch,
 } from '../support/stages.ts'
-import { createWorld, until, type World } from '../support/world.ts'
+import { createWorld, until } from '../support/world.ts'
 
 const APP = '1480010017'
 
-let world: World
-before(async () => {
-  world = await createWorld({ sandbox: { callsPerMinute: 100_000 } })
-})
-after(() => world.close())
+const world = lasting(() => createWorld({ sandbox: { callsPerMinute: 100_000 } }))
 afterEach(() => clear(world))
 
 const watchReviews = (fields = {}) =>

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { Writable } from 'node:stream'
-import { after, before, beforeEach, describe, test } from 'node:test'
+import { beforeEach, describe, test } from 'node:test'
 import fc from 'fast-check'
 import { pino } from 'pino'
 import { auditPosted } from '../../src/audit/audit.ts'
@@ -28,15 +28,12 @@ import {
 } from '../post/posting.ts'
 import { emptyTables } from '../support/database.ts'
 import { putFaults } from '../support/faults.ts'
+import { lasting } from '../support/lasting.ts'
 import { readSpendDifferences } from '../support/ledger.ts'
 import { collect, watch as watchAny } from '../support/stages.ts'
-import { createWorld, type World } from '../support/world.ts'
+import { createWorld } from '../support/world.ts'
 
-let world: World
-before(async () => {
-  world = await createWorld({ sandbox: { deviations: ['units'] } })
-})
-after(() => world.close())
+const world = lasting(() => createWorld({ sandbox: { deviations: ['units'] } }))
 beforeEach(async () => {
   await putFaults(world.sandboxUrl, {})
   await emptyTables(world.db.sql)

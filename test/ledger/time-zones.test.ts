@@ -2,16 +2,13 @@
  * The time zone of a project is changed beside runners: each reservation ends on the day on which it began.
  */
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, test } from 'node:test'
+import { beforeEach, describe, test } from 'node:test'
 import { planDueTasks } from '../../src/plan/plan.ts'
+import { lasting } from '../support/lasting.ts'
 import { readSpendDifferences } from '../support/ledger.ts'
-import { createPlanning, type Planning } from '../support/planning.ts'
+import { createPlanning } from '../support/planning.ts'
 
-let planning: Planning
-before(async () => {
-  planning = await createPlanning()
-})
-after(() => planning.drop())
+const planning = lasting(createPlanning)
 beforeEach(async () => {
   await planning.clear()
   await planning.setNow('2026-03-10 13:00+00')

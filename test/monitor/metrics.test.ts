@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { pino } from 'pino'
 import { describeDatabaseTrouble } from '../../src/cli/database-trouble.ts'
 import { openDatabase, type Transaction } from '../../src/db/database.ts'
@@ -14,18 +14,14 @@ import { startMonitorServer } from '../../src/monitor/server.ts'
 import { Secret } from '../../src/secret.ts'
 import { migrateLater } from '../support/database.ts'
 import { until } from '../support/embedded.ts'
+import { lasting } from '../support/lasting.ts'
 import { createPlanning } from '../support/planning.ts'
 import { buy, collect, watchKeywords } from '../support/stages.ts'
-import { createWorld, type World } from '../support/world.ts'
+import { createWorld } from '../support/world.ts'
 
 const JOBS = ['track', 'collect']
 const log = pino({ level: 'silent' })
-let world: World
-
-before(async () => {
-  world = await createWorld()
-})
-after(() => world.close())
+const world = lasting(createWorld)
 
 const settings = () => ({ ...world.settings, jobs: JOBS })
 

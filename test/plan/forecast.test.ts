@@ -1,20 +1,17 @@
 /** What watches will cost: the same price, sharing and slots as the plan's, whatever they are. */
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
+import { beforeEach, test } from 'node:test'
 import fc from 'fast-check'
 import { openDatabase } from '../../src/db/database.ts'
 import { findBudgetEnd } from '../../src/plan/budget-ends.ts'
 import { readForecast } from '../../src/plan/forecast.ts'
 import { askService } from '../support/command.ts'
-import { createPlanning, type Planning } from '../support/planning.ts'
+import { lasting } from '../support/lasting.ts'
+import { createPlanning } from '../support/planning.ts'
 import { buy, collect, watch, watchKeywords } from '../support/stages.ts'
 import { createWorld } from '../support/world.ts'
 
-let planning: Planning
-before(async () => {
-  planning = await createPlanning()
-})
-after(() => planning.drop())
+const planning = lasting(createPlanning)
 beforeEach(() => planning.clear())
 
 const HOUR_MS = 3_600_000

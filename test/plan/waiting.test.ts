@@ -3,17 +3,14 @@
  * pays for, the most urgent first.
  */
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
-import { createPlanning, type Planning } from '../support/planning.ts'
+import { beforeEach, test } from 'node:test'
+import { lasting } from '../support/lasting.ts'
+import { createPlanning } from '../support/planning.ts'
 
 const PRICE = 1200
 const keywords = (count: number, of = 'keyword') => Array.from({ length: count }, (_, n) => `${of} ${n}`)
 
-let planning: Planning
-before(async () => {
-  planning = await createPlanning()
-})
-after(() => planning.drop())
+const planning = lasting(createPlanning)
 beforeEach(async () => {
   await planning.clear()
   await planning.setNow('2026-03-10 13:00+00')

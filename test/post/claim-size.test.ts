@@ -3,10 +3,11 @@
  */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { claimPost } from '../../src/post/claim.ts'
+import { lasting } from '../support/lasting.ts'
 import { rememberPrices } from '../support/ledger.ts'
-import { createPlanning, type Planning } from '../support/planning.ts'
+import { createPlanning } from '../support/planning.ts'
 import { countTasksRead } from '../support/tasks-read.ts'
 
 const TASKS = 2_000
@@ -19,11 +20,7 @@ const OPTIONS = {
   postbackUrl: null,
 }
 
-let planning: Planning
-before(async () => {
-  planning = await createPlanning()
-})
-after(() => planning.drop())
+const planning = lasting(createPlanning)
 
 test('claims read as much of each task, however many are planned', async () => {
   const { db } = planning

@@ -3,17 +3,14 @@
  * stops nothing.
  */
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
+import { beforeEach, test } from 'node:test'
 import { loadReferences } from '../../src/watch/references.ts'
+import { lasting } from '../support/lasting.ts'
 import { readReservations, readSpendDifferences } from '../support/ledger.ts'
 import { buy, clear, collect, tamper, watch, watchKeywords } from '../support/stages.ts'
-import { createWorld, type World } from '../support/world.ts'
+import { createWorld } from '../support/world.ts'
 
-let world: World
-before(async () => {
-  world = await createWorld()
-})
-after(() => world.close())
+const world = lasting(createWorld)
 beforeEach(async () => {
   await clear(world)
   await world.db.sql`delete from location`

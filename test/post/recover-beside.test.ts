@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { openDatabase } from '../../src/db/database.ts'
 import { RateLimitedError } from '../../src/errors.ts'
 import { readRestoreHold, readRestoreState } from '../../src/ledger/restored.ts'
@@ -12,14 +12,11 @@ import { formatTag } from '../../src/ledger/tag.ts'
 import { claimPost } from '../../src/post/claim.ts'
 import { recoverForgottenTasks } from '../../src/post/recover.ts'
 import { settlePost } from '../../src/post/settle.ts'
-import { createWorld, type World } from '../support/world.ts'
+import { lasting } from '../support/lasting.ts'
+import { createWorld } from '../support/world.ts'
 import { countStates, depsOf, planPosts, readMoney, replaceCalls, watch, work } from './posting.ts'
 
-let world: World
-before(async () => {
-  world = await createWorld()
-})
-after(() => world.close())
+const world = lasting(createWorld)
 
 test('nothing is posted until the recovery has ended, and what was on its way is paid for once', async (t) => {
   await watch(world, ['yoga', 'pilates'])

@@ -1,6 +1,6 @@
 /** The search in listings: bought at once, through the budgets and the books of everything that is bought. */
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, type TestContext, test } from 'node:test'
+import { beforeEach, describe, type TestContext, test } from 'node:test'
 import { pino } from 'pino'
 import { openDatabase } from '../../src/db/database.ts'
 import { reconcileUnknownPosts } from '../../src/post/reconcile.ts'
@@ -12,16 +12,13 @@ import type { AppDataClient } from '../../src/service/client.ts'
 import type { ListingOutcome } from '../../src/service/listings.ts'
 import { restoreCopy } from '../support/copy.ts'
 import { createTestDatabase } from '../support/database.ts'
+import { lasting } from '../support/lasting.ts'
 import { readReservations, readSpendDifferences } from '../support/ledger.ts'
 import { clear } from '../support/stages.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { countStates, readMoney, replaceCalls } from './posting.ts'
 
-let world: World
-before(async () => {
-  world = await createWorld({ sandbox: { deviations: ['endpoints'] } })
-})
-after(() => world.close())
+const world = lasting(() => createWorld({ sandbox: { deviations: ['endpoints'] } }))
 beforeEach(() => clear(world))
 
 const depsOf = ({ db, client, settings }: World, changes: Partial<SearchDeps> = {}): SearchDeps => ({

@@ -4,16 +4,13 @@
  */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, before, beforeEach, describe, test } from 'node:test'
+import { beforeEach, describe, test } from 'node:test'
 import { claimPost } from '../../src/post/claim.ts'
+import { lasting } from '../support/lasting.ts'
 import { readReservations } from '../support/ledger.ts'
-import { createPlanning, type Planning } from '../support/planning.ts'
+import { createPlanning } from '../support/planning.ts'
 
-let planning: Planning
-before(async () => {
-  planning = await createPlanning()
-})
-after(() => planning.drop())
+const planning = lasting(createPlanning)
 beforeEach(async () => {
   await planning.clear()
   await planning.setNow('2026-03-10 13:00+00')

@@ -1,17 +1,14 @@
 /** While the service cannot be reached nothing is posted, and what waits says why. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { JOBS } from '../../jobs/index.ts'
 import { AccountError, UnavailableError } from '../../src/errors.ts'
 import { findTroubles, readFigures } from '../../src/monitor/figures.ts'
-import { createWorld, type World } from '../support/world.ts'
+import { lasting } from '../support/lasting.ts'
+import { createWorld } from '../support/world.ts'
 import { planPost, replaceCalls, work } from './posting.ts'
 
-let world: World
-before(async () => {
-  world = await createWorld()
-})
-after(() => world.close())
+const world = lasting(createWorld)
 
 async function findNotPosted(): Promise<string[]> {
   const { budget, callsPerMinute } = world.settings

@@ -1,18 +1,15 @@
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { parquetMetadata, parquetReadObjects } from 'hyparquet'
 import { ConfigurationError } from '../../../src/errors.ts'
 import { type ExportFormat, openExport } from '../../../src/report/export/export.ts'
 import { defuse, fuse } from '../../../src/watch/cells.ts'
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts'
+import { createTestDatabase } from '../../support/database.ts'
+import { lasting } from '../../support/lasting.ts'
 
-let database: TestDatabase
-before(async () => {
-  database = await createTestDatabase()
-})
-after(() => database.drop())
+const database = lasting(createTestDatabase)
 
 async function run(what: string, format: ExportFormat): Promise<Buffer> {
   const { chunks, close } = await openExport(database.url, what, {

@@ -211,7 +211,11 @@ DROP TABLE "interval_progress" CASCADE;
 --> statement-breakpoint
 DROP TABLE "period_due" CASCADE;
 --> statement-breakpoint
+DROP TABLE "spelled_alike" CASCADE;
+--> statement-breakpoint
 DROP TABLE "waiting_slot" CASCADE;
+--> statement-breakpoint
+DROP TABLE "watch_twin" CASCADE;
 --> statement-breakpoint
 ALTER TABLE "post" DROP COLUMN "slots_end_at";
 --> statement-breakpoint

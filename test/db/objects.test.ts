@@ -176,8 +176,8 @@ async function leaveOlderObjects({ sql }: TestDatabase): Promise<void> {
     grant select on rank_gone to storerank_reader;
     drop function explain_status;
     create function explain_status(said text) returns text language sql return said;
-    drop function start_twins;
-    create function start_twins(of_projects text[]) returns text language sql return 'no';
+    drop function start_missing_watch_periods;
+    create function start_missing_watch_periods(of_projects text[]) returns text language sql return 'no';
     create function gone(slot timestamptz) returns timestamptz language sql return slot;
     create function trigger_gone() returns trigger language plpgsql as 'begin return null; end';
     create trigger gone after update on task for each row execute function trigger_gone();

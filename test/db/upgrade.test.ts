@@ -56,7 +56,14 @@ const GROWN = ['unit_price']
  * Tables that a later version does not have: what of their rows stands in another one; nothing of those that
  * were queues of work.
  */
-const DISSOLVED: Rows = { interval_progress: [], period_due: [], due_batch: [], waiting_slot: [] }
+const DISSOLVED: Rows = {
+  interval_progress: [],
+  period_due: [],
+  due_batch: [],
+  waiting_slot: [],
+  watch_twin: [],
+  spelled_alike: [],
+}
 
 /** The rows of tables where they stand in a later version. */
 function carryOver({ budget_cut: cuts = [], ...tables }: Rows): Rows {

@@ -135,7 +135,7 @@ begin
     -- A project that is disabled meanwhile ends them too. In `coalesce`, so that no index of the open ones is
     -- read as a whole.
     where p.id = k.id and k.goes_on is not true and coalesce(p.ended_at, 'infinity') = 'infinity'
-    returning p.id, p.target_id, p.every
+    returning p.id, p.target_id, p.project, p.every
   ), noted as (
     insert into period_change (period_id, from_slot)
     -- A slot that waits for money may be more urgent now, or cost less.
@@ -144,58 +144,26 @@ begin
     select id, first_unopened_slot(every) from ended
     where target_id is not null and first_unopened_slot(every) < storerank_now()
   )
-  select array_agg(watch_id) into left_over from kept where id is null or (is_asked and not goes_on);
+  select array(
+    select watch_id from kept where id is null or (is_asked and not goes_on)
+    union
+    select w.watch_id
+    from ended e
+    join target t on t.id = e.target_id
+    cross join lateral (
+      select k.watch_id from watch_part k
+      where k.kind = of_kind and k.project = e.project and k.store = t.store
+        and subject_key(k.subject) = subject_key(t.subject) and k.language_code = t.language_code
+        and coalesce(k.given_code, t.location_code) = t.location_code
+      offset 0
+    ) w
+  ) into left_over;
   return left_over;
 end $$;
 comment on function keep_open_periods(text, bigint[]) is
   'Ends the open periods of watches that ask for something else now, brings the others to what their '
-  'watches ask for, and returns the watches that may ask for a period and have none.';
-
--- Most lists are in small letters: a target is compared with others only where some has a capital, and the
--- index of those is small.
-create or replace function note_spellings(made integer[]) returns void language plpgsql
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
-begin
-  if not exists (select from target t where t.function = 'app_searches'
-    and t.subject <> folded_subject(t.subject)) then
-    return;
-  end if;
-  insert into spelled_alike (target_id)
-  select distinct id.of_either
-  from target t
-  cross join lateral (select folded_subject(t.subject) as folded offset 0) f
-  cross join lateral (
-    select o.id from target o
-    where o.function = 'app_searches' and o.subject <> folded_subject(o.subject)
-      and folded_subject(o.subject) = f.folded
-      and o.store = t.store and o.location_code = t.location_code and o.language_code = t.language_code
-    union all
-    select o.id from target o
-    where f.folded <> t.subject and subject_key(o.subject) collate "C" = subject_key(f.folded)
-      and coalesce(o.category, '') = ''
-      and o.function = 'app_searches' and o.store = t.store and o.location_code = t.location_code
-        and o.language_code = t.language_code
-    offset 0
-  ) o
-  cross join lateral (values (t.id), (o.id)) id (of_either)
-  where t.id = any(made) and o.id <> t.id
-  order by 1
-  on conflict do nothing;
-end $$;
-comment on function note_spellings(integer[]) is
-  'Notes which of these targets of keywords differ from others in case alone, and which others. '
-  'watch_problem tells of those that are followed.';
-
--- The index has nothing else, and mostly nothing at all, of which the planner knows nothing: it would read
--- all targets.
-create or replace function targets_with_capitals() returns integer[] language sql stable
-  set enable_seqscan = off
-begin atomic
-  select array_agg(t.id) from target t where t.function = 'app_searches'
-    and t.subject <> folded_subject(t.subject);
-end;
-comment on function targets_with_capitals() is
-  'The targets whose keyword is written otherwise than it is folded.';
+  'watches ask for, and returns the watches that may ask for a period and have none: also others of the '
+  'project, which a period that has ended kept from being followed.';
 
 -- Two periods of one project on one target never hold the same slot: with the same `every` the new period
 -- takes the running slot over; with another `every` it begins after the last slot of the old one. So a change
@@ -210,7 +178,6 @@ set enable_nestloop = off set enable_hashjoin = on as $$
 declare
   present timestamptz := storerank_now();
   left_over bigint[];
-  made integer[];
 begin
   with wanted as materialized (
     select * from asked_parts(of_kind, of_watches)
@@ -289,17 +256,8 @@ begin
   ), noted as (
     insert into period_change (period_id, from_slot) select id, first_slot from started
       where target_id is not null
-  ), twins as (
-    insert into watch_twin (kind, watch_id)
-    select of_kind, a.watch_id from asked a
-    where not a.is_left_over and not exists (select from started s where s.watch_id = a.watch_id)
-    order by 2
-    on conflict do nothing
   )
-  select array(select a.watch_id from asked a where a.is_left_over),
-    array(select t.id from made_target t where t.function = 'app_searches')
-  into left_over, made;
-  perform note_spellings(made);
+  select array(select a.watch_id from asked a where a.is_left_over) into left_over;
   return left_over;
 end $$;
 comment on function start_periods(text, bigint[]) is
@@ -318,9 +276,6 @@ set enable_mergejoin = off set enable_memoize = off as $$
 declare
   left_over bigint[] := case when are_new then of_watches else keep_open_periods(of_kind, of_watches) end;
 begin
-  if exists (select from watch_twin) then
-    delete from watch_twin where kind = of_kind and watch_id = any(of_watches);
-  end if;
   for attempt in 1..5 loop
     exit when coalesce(cardinality(left_over), 0) = 0;
     left_over := start_periods(of_kind, left_over);
@@ -328,25 +283,6 @@ begin
 end $$;
 comment on function follow_watches(text, bigint[], boolean) is
   'Brings the open periods of watches of a kind to what the watches ask for. New watches have none yet.';
-
-create or replace function start_twins(of_projects text[]) returns void language plpgsql as $$
-declare
-  of_kind text;
-begin
-  foreach of_kind in array array['keyword', 'chart', 'app', 'reviews'] loop
-    perform follow_watches(of_kind, array(
-      select x.watch_id from watch_twin x
-      cross join lateral (
-        select from watch_part w where w.kind = x.kind and w.watch_id = x.watch_id
-          and w.project = any(of_projects) offset 0
-      ) w
-      where x.kind = of_kind
-    ));
-  end loop;
-end $$;
-comment on function start_twins(text[]) is
-  'Opens the periods of watches of some projects that another watch kept from being followed, where '
-  'that one has ended.';
 
 create or replace function kinds_of(in_table text) returns text[] language sql immutable parallel safe
 return case in_table when 'keyword_watch' then '{keyword}' when 'chart_watch' then '{chart}'
@@ -369,9 +305,6 @@ begin
   foreach of_kind in array kinds_of(tg_table_name) loop
     perform follow_watches(of_kind, written, tg_op = 'INSERT');
   end loop;
-  if tg_op <> 'INSERT' and exists (select from watch_twin) then
-    perform start_twins(array(select distinct project from stale));
-  end if;
   return null;
 end $$;
 comment on function keep_periods() is 'Keeps the periods of the watches that a statement wrote.';
@@ -399,10 +332,6 @@ begin
           and p.ended_at is null)
     ));
   end loop;
-  -- Two sessions that write two spellings at the same moment do not see each other's.
-  if of_projects is null then
-    perform note_spellings(targets_with_capitals());
-  end if;
 end $$;
 comment on function start_missing_watch_periods(text[]) is
   'Opens the periods of the watches that ask for something and have none, of some projects or of all.';
@@ -418,7 +347,6 @@ begin
   insert into period_change (period_id, from_slot)
   select id, first_unopened_slot(every) from ended
     where target_id is not null and first_unopened_slot(every) < storerank_now();
-  delete from watch_twin where kind = any(kinds_of(tg_table_name));
   return null;
 end $$;
 comment on function stop_all_periods() is 'Ends all open periods of the watches of a table.';

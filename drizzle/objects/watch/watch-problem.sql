@@ -77,19 +77,32 @@ with recursive keyword_place as (
   values ('%project_budget', 'of the project', 'its daily_usd or monthly_usd'),
     ('%overall_budget', 'of all projects',
       'MAX_USD_PER_RUN, MAX_USD_PER_DAY, MAX_USD_PER_MONTH, the limits of the account or its balance')
+), folded as materialized (
+  -- Most lists are in small letters, and the index of targets with capitals is small.
+  select distinct t.store, t.location_code, t.language_code, folded_subject(t.subject) as subject
+  from target t where t.function = 'app_searches' and t.subject <> folded_subject(t.subject)
 ), spelling as (
-  select t.store, t.location_code, t.language_code, folded_subject(t.subject) as folded, t.subject,
+  select t.store, t.location_code, t.language_code, f.subject as folded, t.subject,
     min(p.watch_id) as watch_id,
     min(p.project) as project, max(task_price(p.depth, u.unit_results, u.unit_micros) * 2592000
       / extract(epoch from p.every)) as micros
-  from spelled_alike s
-  join target t on t.id = s.target_id
+  from folded f
   cross join lateral (
-    select p.* from watch_period p where p.target_id = s.target_id and p.kind = 'keyword'
+    select o.* from target o
+    where o.function = 'app_searches' and o.subject <> folded_subject(o.subject)
+      and folded_subject(o.subject) = f.subject
+    union all
+    select o.* from target o
+    where subject_key(o.subject) collate "C" = subject_key(f.subject) and o.function = 'app_searches'
+    offset 0
+  ) t
+  cross join lateral (
+    select p.* from watch_period p where p.target_id = t.id and p.kind = 'keyword'
       and coalesce(p.ended_at, 'infinity') = 'infinity' offset 0
   ) p
   join unit_price u on u.store = t.store and u.function = t.function and u.priority = p.priority
-  group by t.id
+  where (t.store, t.location_code, t.language_code) = (f.store, f.location_code, f.language_code)
+  group by t.id, t.store, t.location_code, t.language_code, f.subject, t.subject
 )
 select w.watch_table, w.watch_id, w.project, w.store, w.subject, 'project_disabled' as problem,
   format('Nothing of the project "%s" is '
@@ -143,11 +156,7 @@ select w.watch_table, w.watch_id, w.project, w.store, w.subject, 'followed_alrea
         '%s %s of this project follows the same already, and this row changes nothing: delete one of the '
         'two.'
     end, w.watch_table, twin.watch_id, case w.kind when 'app' then 'info' else w.kind end)
-from watch_twin x
-cross join lateral (
-  select k.* from watch_part k where k.kind = x.kind and k.watch_id = x.watch_id and k.is_asked
-    and k.function is not null offset 0
-) w
+from watch_part w
 cross join lateral (
   select other.watch_id
   from target t
@@ -160,8 +169,9 @@ cross join lateral (
       and coalesce(other.ended_at, 'infinity') = 'infinity' and other.watch_id <> w.watch_id
   limit 1
 ) twin
-where not exists (select from watch_period p where p.kind = x.kind and p.watch_id = x.watch_id
-  and p.ended_at is null)
+where w.is_asked and w.function is not null and not exists (
+  select from watch_period p where p.kind = w.kind and p.watch_id = w.watch_id and p.ended_at is null
+)
 union all
 select w.watch_table, w.watch_id, w.project, w.store, w.subject, told.problem,
   case w.kind when 'reviews' then 'Reviews: ' else '' end || told.message

@@ -14,7 +14,6 @@ import {
   integer,
   interval,
   pgTable,
-  primaryKey,
   smallint,
   text,
   uniqueIndex,
@@ -355,19 +354,3 @@ export const watchPeriod = pgTable(
       .where(sql`ended_at is null and target_id is not null`),
   ],
 )
-
-/**
- * A watch that another one of its project kept from being followed when it was written. watch_problem tells
- * of those of which it is still so.
- */
-export const watchTwin = pgTable(
-  'watch_twin',
-  { kind: text('kind').notNull(), watchId: bigint('watch_id', { mode: 'number' }).notNull() },
-  (t) => [primaryKey({ columns: [t.kind, t.watchId] })],
-)
-
-/**
- * A target of a keyword from which another differs in case alone. watch_problem tells of it while both are
- * followed.
- */
-export const spelledAlike = pgTable('spelled_alike', { targetId: integer('target_id').primaryKey() })

@@ -87,6 +87,10 @@ DROP INDEX "watch_period_of_interval";
 --> statement-breakpoint
 ALTER TABLE "app_watch" ALTER COLUMN "reviews_depth" DROP DEFAULT;
 --> statement-breakpoint
+ALTER TABLE "alert_channel" ADD COLUMN "problem_kind" text;
+--> statement-breakpoint
+ALTER TABLE "alert_channel" ADD COLUMN "problem" text;
+--> statement-breakpoint
 ALTER TABLE "charged_price" ADD COLUMN "unit_results" integer;
 --> statement-breakpoint
 ALTER TABLE "charged_price" ADD COLUMN "is_doubted" boolean DEFAULT false NOT NULL;
@@ -100,6 +104,8 @@ ALTER TABLE "charged_price" ADD COLUMN "is_told" boolean DEFAULT false NOT NULL;
 ALTER TABLE "chart_watch" ADD COLUMN "age_rating" text;
 --> statement-breakpoint
 ALTER TABLE "ledger" ADD COLUMN "opened_to" timestamp (6) with time zone DEFAULT '-infinity' NOT NULL;
+--> statement-breakpoint
+ALTER TABLE "ledger" ADD COLUMN "account" text;
 --> statement-breakpoint
 ALTER TABLE "review" ADD COLUMN "helpful_count" integer;
 --> statement-breakpoint
@@ -203,6 +209,13 @@ delete from task where state = 'dropped' and ended_at is null and attempt = 1;
 --> statement-breakpoint
 update task set ended_at = clock_timestamp() where state = 'dropped' and ended_at is null;
 --> statement-breakpoint
+update ledger set account = (select account from service_account);
+--> statement-breakpoint
+update alert_channel c set problem_kind = p.kind, problem = p.problem
+from alert_channel_problem p where p.channel_id = c.id;
+--> statement-breakpoint
+DROP TABLE "alert_channel_problem" CASCADE;
+--> statement-breakpoint
 DROP TABLE "budget_cut" CASCADE;
 --> statement-breakpoint
 DROP TABLE "due_batch" CASCADE;
@@ -210,6 +223,8 @@ DROP TABLE "due_batch" CASCADE;
 DROP TABLE "interval_progress" CASCADE;
 --> statement-breakpoint
 DROP TABLE "period_due" CASCADE;
+--> statement-breakpoint
+DROP TABLE "service_account" CASCADE;
 --> statement-breakpoint
 DROP TABLE "spelled_alike" CASCADE;
 --> statement-breakpoint

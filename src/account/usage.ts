@@ -1,7 +1,7 @@
 /** The account as the service reports it: balance, limits and prices feed the budgets and the call window. */
 import type { Database } from '../db/database.ts'
 import { oneRow } from '../db/one-row.ts'
-import { AccountError, ConfigurationError, StorerankError, UnavailableError } from '../errors.ts'
+import { AccountError, StorerankError, UnavailableError } from '../errors.ts'
 import type { AppDataClient } from '../service/client.ts'
 import { SERVICE_FUNCTIONS } from '../service/functions.ts'
 import type { AccountPrices } from './prices.ts'
@@ -85,23 +85,4 @@ export async function refreshAccountBeforePlanning(context: LookContext): Promis
     log.warn({ err: error }, 'the account could not be asked; the plan goes by what is known')
   }
   await refreshServiceStatus(context)
-}
-
-/**
- * Ties the database to one account, for ever, when it is used for the first time. Results of two services
- * must not mix in one history, and an account cannot fetch results that another account has paid for.
- * @param account the login, or how the sandbox is called
- * @returns whether this was the first time
- * @throws ConfigurationError when the database belongs to another account
- */
-export async function claimDatabaseFor(db: Database, account: string): Promise<boolean> {
-  const { count } = await db.sql`
-    insert into service_account (account) values (${account}) on conflict do nothing`
-  const [owner] = await db.sql<{ account: string }[]>`select account from service_account`
-  if (owner === undefined || owner.account === account) return count > 0
-  throw new ConfigurationError(
-    `The database holds what was measured with ${owner.account}, and must not mix it with ${account}. ` +
-      'Mend APP_DATA_URL and APP_DATA_LOGIN, or use another database. (If it is the same account by ' +
-      `another name: update service_account set account = '…'.)`,
-  )
 }

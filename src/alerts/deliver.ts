@@ -204,13 +204,7 @@ async function disableChannel(
       update alert_message
       set attempts = least(attempts + 1, 30000), problem = ${problem}, next_at = clock_timestamp()
       where id = ${messageId} and state = 'pending'
-    ),
-    disabled as (
-      update alert_channel set enabled = false
-      where id = ${id} and enabled and address is not distinct from ${address} returning id
     )
-    insert into alert_channel_problem (channel_id, kind, problem)
-    select id, 'receiver_gone', ${problem} from disabled
-    on conflict (channel_id)
-      do update set kind = excluded.kind, problem = excluded.problem, seen_at = clock_timestamp()`
+    update alert_channel set enabled = false, problem_kind = 'receiver_gone', problem = ${problem}
+    where id = ${id} and enabled and address is not distinct from ${address}`
 }

@@ -113,19 +113,12 @@ async function checkChannels({ db, settings }: AlertDeps): Promise<void> {
     }
   })
   await db.sql`
-    with problem as (
-      select * from unnest(
-        ${problems.map(({ id }) => id)}::bigint[], ${problems.map(({ problem }) => problem)}::text[]
-      ) as p (id, problem)
-    ),
-    mended as (
-      delete from alert_channel_problem o using alert_channel c
-      where c.id = o.channel_id and (o.kind = 'channel_settings' or c.enabled)
-        and c.id not in (select id from problem)
-    )
-    insert into alert_channel_problem as o (channel_id, problem)
-    select c.id, p.problem from problem p join alert_channel c on c.id = p.id
-    on conflict (channel_id)
-      do update set kind = excluded.kind, problem = excluded.problem, seen_at = clock_timestamp()
-    where o.problem <> excluded.problem`
+    update alert_channel c
+    set problem_kind = case when n.problem is not null then 'channel_settings' end, problem = n.problem
+    from alert_channel o
+    left join unnest(
+      ${problems.map(({ id }) => id)}::bigint[], ${problems.map(({ problem }) => problem)}::text[]
+    ) n (id, problem) on n.id = o.id
+    where c.id = o.id and c.problem is distinct from n.problem
+      and (n.problem is not null or c.problem_kind = 'channel_settings' or c.enabled)`
 }

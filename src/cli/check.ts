@@ -1,12 +1,12 @@
 /** What `storerank check` does: asks what costs nothing, and buys one keyword of each store on request. */
 import { createInterface } from 'node:readline/promises'
-import { claimDatabaseFor } from '../account/usage.ts'
 import { checkService } from '../check/check.ts'
 import type { CheckedService } from '../check/checked-service.ts'
 import type { Finding, Verdict } from '../check/finding.ts'
 import { addTrialWatches, endTrial, priceTrial, readTrial, type Trial, watchesMore } from '../check/trial.ts'
 import { createCallGate } from '../db/call-gate.ts'
 import { ConfigurationError } from '../errors.ts'
+import { claimDatabaseFor } from '../ledger/owner.ts'
 import { readRestoreState } from '../ledger/restored.ts'
 import { AppDataClient } from '../service/client.ts'
 import { readStoreNames } from '../service/dialect.ts'

@@ -1,9 +1,9 @@
 /** What work needs: the database, the account or the sandbox, the queue. Nothing else knows which. */
 import { hostname } from 'node:os'
-import { claimDatabaseFor } from '../account/usage.ts'
 import { createCallGate } from '../db/call-gate.ts'
 import type { Database } from '../db/database.ts'
 import { UnavailableError } from '../errors.ts'
+import { claimDatabaseFor } from '../ledger/owner.ts'
 import { readLackOfRoom } from '../monitor/sources/operation.ts'
 import type { JobContext } from '../queue/job.ts'
 import { openQueue } from '../queue/queue.ts'

@@ -3,12 +3,9 @@ import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import { pino } from 'pino'
 import { track } from '../../jobs/track.ts'
 import { readPrices } from '../../src/account/prices.ts'
-import {
-  claimDatabaseFor,
-  recordAccountUsage,
-  refreshAccountBeforePlanning,
-} from '../../src/account/usage.ts'
+import { recordAccountUsage, refreshAccountBeforePlanning } from '../../src/account/usage.ts'
 import { AccountError, UnavailableError } from '../../src/errors.ts'
+import { claimDatabaseFor } from '../../src/ledger/owner.ts'
 import { executeJob } from '../../src/queue/job.ts'
 import type { UserData } from '../../src/service/account.ts'
 import { forgetAll, readMoney, watch } from '../post/posting.ts'

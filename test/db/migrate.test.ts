@@ -100,7 +100,7 @@ describe('a storerank of another age', () => {
       )
     }
     assert.equal((await database.sql`select from pg_namespace where nspname = 'pgboss'`).count, 0)
-    assert.equal((await database.sql`select from service_account`).count, 0)
+    assert.equal((await database.sql`select from ledger where account is not null`).count, 0)
   })
 
   test('that is newer tells a command that only reads to migrate, and brings a database in use up to date', async (t) => {

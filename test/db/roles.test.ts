@@ -347,7 +347,6 @@ describe('nobody but the owner', () => {
       'watch_period',
       'target',
       'account_usage',
-      'service_account',
       'api_call',
       'rejected_result',
       'due_slot',

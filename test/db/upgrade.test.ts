@@ -63,6 +63,8 @@ const DISSOLVED: Rows = {
   waiting_slot: [],
   watch_twin: [],
   spelled_alike: [],
+  service_account: [],
+  alert_channel_problem: [],
 }
 
 /** The rows of tables where they stand in a later version. */
@@ -72,7 +74,18 @@ function carryOver({ budget_cut: cuts = [], ...tables }: Rows): Rows {
     ends_at: slot_ends_at,
     cut: reason,
   }))
-  return { due_slot: due, ...tables, ...DISSOLVED }
+  const ledger = tables.ledger?.map((row) => ({ ...row, ...tables.service_account?.[0] }))
+  const channels = tables.alert_channel?.map((row) => {
+    const told = tables.alert_channel_problem?.find(({ channel_id }) => channel_id === row.id)
+    return told === undefined ? row : { ...row, problem_kind: told.kind, problem: told.problem }
+  })
+  return {
+    due_slot: due,
+    ...tables,
+    ...(ledger && { ledger }),
+    ...(channels && { alert_channel: channels }),
+    ...DISSOLVED,
+  }
 }
 
 /** What was there is there, in the columns that both have. */

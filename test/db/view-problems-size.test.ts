@@ -124,8 +124,10 @@ test('a watch that another one keeps from being followed is told of until that i
   const twins = async () =>
     (await sql`select from watch_problem where problem = 'followed_already' and subject = 'again'`).count
   const follower = async () =>
-    (await sql`select watch_id from watch_period join target t on t.id = target_id
-      where t.subject = 'again' and ended_at is null and t.language_code = 'en'`)[0]?.watch_id
+    (
+      await sql`select watch_id from watch_period join target t on t.id = target_id
+      where t.subject = 'again' and ended_at is null and t.language_code = 'en'`
+    )[0]?.watch_id
   const first = await list.addKeyword({ project: 'project 2', keyword: 'again', location_code: 2805 })
   const second = await list.addKeyword({
     project: 'project 2',

@@ -88,13 +88,11 @@ const CASES: readonly Case[] = [
     kind: 'not_told',
     begin: `
       with channel as (
-        insert into alert_channel (name, kind, address, enabled)
-          values ('ops', 'email', 'a@example.com', false) returning id, name),
-      rule as (
-        insert into alert_rule (project, name, kind, threshold, channel)
-          select 'p', 'r', 'rank_moved', 3, name from channel)
-      insert into alert_channel_problem (channel_id, kind, problem)
-        select id, 'receiver_gone', 'The address is gone.' from channel`,
+        insert into alert_channel (name, kind, address, enabled, problem_kind, problem)
+          values ('ops', 'email', 'a@example.com', false, 'receiver_gone', 'The address is gone.')
+        returning name)
+      insert into alert_rule (project, name, kind, threshold, channel)
+        select 'p', 'r', 'rank_moved', 3, name from channel`,
     end: 'delete from alert_rule; delete from alert_channel',
     metric: /^storerank_troubles\{kind="not_told"\} 1$/m,
     row: /The channel "ops" was disabled\. The address is gone\. /,

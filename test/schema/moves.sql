@@ -37,3 +37,8 @@ on conflict do nothing;
 delete from task where state = 'dropped' and ended_at is null and attempt = 1;
 ----
 update task set ended_at = clock_timestamp() where state = 'dropped' and ended_at is null;
+----
+update ledger set account = (select account from service_account);
+----
+update alert_channel c set problem_kind = p.kind, problem = p.problem
+from alert_channel_problem p where p.channel_id = c.id;

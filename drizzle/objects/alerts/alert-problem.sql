@@ -1,16 +1,15 @@
 create or replace view alert_problem as
 with channel as (
-  select c.id, c.name, case p.kind when 'channel_settings' then c.enabled else not c.enabled and exists (
+  select c.id, c.name, case c.problem_kind when 'channel_settings' then c.enabled else not c.enabled and exists (
       select from alert_rule r where r.channel = c.name and r.enabled
     ) end as is_so,
-    p.kind as problem, case p.kind when 'channel_settings' then p.problem else format(
+    c.problem_kind as problem, case c.problem_kind when 'channel_settings' then c.problem else format(
       'The channel "%s" was disabled. %s Correct %s and enable the channel, which sends what waits: '
       'update alert_channel set enabled = true where name = %L; or take it out of the rules: '
-      'update alert_rule set channel = null where channel = %4$L.', c.name, p.problem,
+      'update alert_rule set channel = null where channel = %4$L.', c.name, c.problem,
       coalesce('the URL in ' || case c.kind when 'slack' then c.secret_variable end, 'its address'), c.name)
     end as message
-  from alert_channel_problem p
-  join alert_channel c on c.id = p.channel_id
+  from alert_channel c where c.problem is not null
   union all
   select c.id, c.name, c.enabled and p.is_so, p.problem, p.message
   from alert_channel c

@@ -61,6 +61,9 @@ comment on column alert_channel.kind is 'webhook (Standard Webhooks), slack (an 
 comment on column alert_channel.enabled is
   'Whether anything is sent; what rules find meanwhile is kept and never sent.';
 
+comment on column alert_channel.problem is
+  'What is wrong with it, and what to do, as a sentence. storerank writes it; watch_problem shows it.';
+
 comment on table alert_rule is
   'What a project is told of, and through which channel. A new project has none. docs/alerts.md says what '
   'each kind compares.';
@@ -101,13 +104,6 @@ comment on column alert_message.state is
   'pending, delivered, dead (given up) or empty (all of it was held back by cooldowns).';
 comment on column alert_message.problem is 'Why the last attempt failed, as a sentence.';
 comment on column alert_message.ended_at is 'When it was delivered or given up.';
-
-comment on table alert_channel_problem is
-  'What is wrong with the settings of a channel, as the last run of the job alerts saw its environment, or '
-  'why storerank has disabled it. The view watch_problem shows it.';
-comment on column alert_channel_problem.kind is
-  'channel_settings, or receiver_gone (the channel was disabled: its receiver answered HTTP 410).';
-comment on column alert_channel_problem.problem is 'What is wrong, and what to do, as a sentence.';
 
 create or replace trigger a_prepare before insert or update on alert_channel
 for each row when (

@@ -67,6 +67,9 @@ export const alertChannel = pgTable(
     retryFrom: instant('retry_from'),
     /** When the receiver took a test. */
     testedAt: instant('tested_at'),
+    /** What is wrong with its settings, as the job `alerts` sees its environment; or why it was disabled. */
+    problemKind: text('problem_kind'),
+    problem: text('problem'),
     createdAt: instant('created_at').notNull().default(businessNow),
   },
   () => [
@@ -294,21 +297,4 @@ export const alertEvent = pgTable(
     index('alert_event_of_message').on(t.messageId),
     index('alert_event_undelivered').on(t.ruleId).where(sql`message_id is null and held_back is null`),
   ],
-)
-
-/**
- * What is wrong with the settings of a channel, as the job `alerts` sees its environment; or why storerank
- * has disabled it.
- */
-export const alertChannelProblem = pgTable(
-  'alert_channel_problem',
-  {
-    channelId: bigint('channel_id', { mode: 'number' })
-      .primaryKey()
-      .references(() => alertChannel.id, { onDelete: 'cascade' }),
-    kind: text('kind').notNull().default('channel_settings'),
-    problem: text('problem').notNull(),
-    seenAt: instant('seen_at').notNull().default(clock),
-  },
-  () => [check('alert_channel_problem_kind_known', sql`kind in ('channel_settings', 'receiver_gone')`)],
 )

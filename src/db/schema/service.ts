@@ -14,7 +14,6 @@ import {
   real,
   smallint,
   text,
-  uniqueIndex,
 } from 'drizzle-orm/pg-core'
 import { instant, micros } from './columns.ts'
 
@@ -106,16 +105,6 @@ export const chargedPrice = pgTable(
     isTold: boolean('is_told').notNull().default(false),
   },
   (t) => [primaryKey({ columns: [t.store, t.function, t.priority] })],
-)
-
-/** The one account whose results this database holds. */
-export const serviceAccount = pgTable(
-  'service_account',
-  {
-    account: text('account').notNull(),
-    since: instant('since').notNull().default(clock),
-  },
-  () => [uniqueIndex('service_account_only_one').on(sql`(true)`)],
 )
 
 /** The status that the service reports, one row per API and endpoint. */

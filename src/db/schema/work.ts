@@ -293,6 +293,8 @@ export const ledger = pgTable(
      * not know, posted since that instant of the service's clock.
      */
     recoverFrom: instant('recover_from'),
+    /** The one account whose results this database holds; null before the first work. */
+    account: text('account'),
     /** Another storerank works on the account: a new database takes no notice of its tasks. */
     isApart: boolean('is_apart').notNull().default(false),
   },

@@ -68,6 +68,8 @@ insert into api_call (id, kind, path, runner, permit_at, deadline_at, ended_at, 
 select 1, 'task_post', '/v3/app_data/google/app_searches/task_post', 'runner', at, at + interval '1 minute', at, 200
 from (select clock_timestamp() - interval '10 minutes' as at) call;
 insert into alert_channel (name, kind, address) values ('team', 'email', 'team@example.com');
+insert into alert_channel_problem (channel_id, kind, problem) select id, 'receiver_gone', 'It is gone.' from alert_channel;
+insert into service_account (account) values ('me@example.com');
 insert into alert_rule (project, name, kind, threshold, keyword, channel) values
   ('fitness', 'moved', 'rank_moved', 3, 'yoga', 'team'), ('fitness', 'nothing of it', 'rank_moved', 3, 'no such keyword', 'team');
 insert into alert_event (rule_id, subject, slot, compared_slot, kind, severity, target_id, app, before, after)

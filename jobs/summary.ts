@@ -1,5 +1,5 @@
 import { forgiveKnown, type Job } from '../src/queue/job.ts'
-import { tellDayBefore } from '../src/report/day.ts'
+import { logDayBefore } from '../src/report/day.ts'
 
 const NAME = 'summary'
 
@@ -14,5 +14,5 @@ export const summary: Job = {
   timeoutMs: 60 * 60_000,
   // At the end, when the slots of the day before are closed and their results are in.
   cycle: { step: 'end', forgive: forgiveKnown('The day before was not summed up') },
-  run: async ({ db, log }) => ({ day: await tellDayBefore(db, log, NAME) }),
+  run: async ({ db, log }) => ({ day: await logDayBefore(db, log, NAME) }),
 }

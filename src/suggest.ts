@@ -23,3 +23,8 @@ export function didYouMean(word: string, candidates: readonly string[], maxDista
   const meant = suggest(word, candidates, maxDistance)
   return meant === null ? '' : ` Did you mean ${meant}?`
 }
+
+/** What there is beside a name that there is not: ` Did you mean fitness? Projects: fitness, learning.` */
+export function nameKnown(word: string, what: string, known: readonly string[]): string {
+  return `${didYouMean(word, known)} ${what}: ${known.join(', ') || 'none'}.`
+}

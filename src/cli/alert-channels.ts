@@ -5,7 +5,7 @@ import type { Content } from '../alerts/content.ts'
 import { send } from '../alerts/send.ts'
 import type { Database } from '../db/database.ts'
 import { ConfigurationError } from '../errors.ts'
-import { didYouMean } from '../suggest.ts'
+import { nameKnown } from '../suggest.ts'
 import { countOf } from '../text/words.ts'
 import type { CommandContext } from './command.ts'
 import type { Document, Part } from './document.ts'
@@ -104,11 +104,12 @@ async function findChannel(db: Database, name: string): Promise<Channel> {
   const channels = await readChannels(db)
   const channel = channels.find((each) => each.name === name)
   if (channel !== undefined) return channel
-  const names = channels.map((each) => each.name)
-  throw new ConfigurationError(
-    `There is no channel ${JSON.stringify(name)} in alert_channel.${didYouMean(name, names)} Channels: ` +
-      `${names.join(', ') || 'none'}.`,
+  const known = nameKnown(
+    name,
+    'Channels',
+    channels.map((each) => each.name),
   )
+  throw new ConfigurationError(`There is no channel ${JSON.stringify(name)} in alert_channel.${known}`)
 }
 
 function describeDisabled(name: string): string {

@@ -4,7 +4,7 @@ import { type RuleRow, readRules } from '../alerts/read.ts'
 import { type TrialDay, tryRules } from '../alerts/trial.ts'
 import type { Database } from '../db/database.ts'
 import { ConfigurationError } from '../errors.ts'
-import { didYouMean } from '../suggest.ts'
+import { findProject } from '../report/read.ts'
 import { countOf } from '../text/words.ts'
 import { type Document, heading, type Part, table } from './document.ts'
 
@@ -37,23 +37,14 @@ export async function showAlerts(
 ): Promise<Document> {
   if (days !== undefined && !trial)
     throw new ConfigurationError('--days is of the trial: storerank alerts --trial --days 30.')
-  if (project !== undefined) await requireProject(db, project)
+  if (project !== undefined)
+    findProject(project, await db.sql<{ name: string }[]>`select name from project order by name`)
   const all = await readRules(db)
   const rules = project === undefined ? all : all.filter((rule) => rule.project === project)
   const found = trial ? await tryRules(db, days ?? DAYS_TRIED, signal, project) : null
   if (rules.length === 0) return { data: found ?? rules, parts: [NO_RULE] }
   if (found === null) return { data: rules, parts: describeRules(rules) }
   return { data: found, parts: describeTrial(found, rules, days ?? DAYS_TRIED) }
-}
-
-async function requireProject({ sql }: Database, name: string): Promise<void> {
-  const rows = await sql<{ name: string }[]>`select name from project order by name`
-  const names = rows.map((row) => row.name)
-  if (names.includes(name)) return
-  throw new ConfigurationError(
-    `There is no project ${JSON.stringify(name)}.${didYouMean(name, names)} Projects: ` +
-      `${names.join(', ') || 'none'}.`,
-  )
 }
 
 function describeRules(rules: readonly RuleRow[]): Part[] {

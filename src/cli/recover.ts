@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { findJob } from '../../jobs/index.ts'
 import { ConfigurationError } from '../errors.ts'
 import { formatInstant } from '../instant.ts'
-import { readRestoreState, standApart, takeOver } from '../ledger/restored.ts'
+import { adoptInstallationId, ignoreOtherInstallations, readRestoreState } from '../ledger/restored.ts'
 import { type RecoveredTasks, recoverForgottenTasks } from '../post/recover.ts'
 import { type Installation, rangeSinceLastCharge, readInstallations } from '../post/restored.ts'
 import { readOutstanding } from '../queue/cycle.ts'
@@ -41,7 +41,7 @@ export async function recover(
   const progress = createProgress(context)
   try {
     if (options.apart) {
-      await standApart(db.sql)
+      await ignoreOtherInstallations(db.sql)
       const done = 'This database stands apart: tasks of other storeranks on the account are left to them.'
       return { parts: [done] }
     }
@@ -85,7 +85,7 @@ async function chooseInstallation({ db, client, signal }: JobContext, wanted?: s
   }
   const found = await readInstallations(client, await rangeSinceLastCharge(client, state), signal)
   const chosen = wanted ?? (found.length === 1 ? found[0]?.installation : undefined)
-  if (chosen !== undefined) return db.begin((tx) => takeOver(tx, chosen))
+  if (chosen !== undefined) return db.begin((tx) => adoptInstallationId(tx, chosen))
   if (found.length > 0) throw new ConfigurationError(describeChoice(found))
 }
 

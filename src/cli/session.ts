@@ -41,14 +41,14 @@ export async function openWorkSession(context: CommandContext): Promise<WorkSess
 }
 
 /** A server without room answers, and refuses what writes. */
-async function requireRoom(db: Database): Promise<void> {
+async function requireDiskSpace(db: Database): Promise<void> {
   const reason = await readLackOfRoom(db)
   if (reason !== null) throw new UnavailableError(reason)
 }
 
 async function openWork(session: DatabaseSession, context: CommandContext): Promise<WorkSession> {
   const { config, signal } = context
-  const log = createOutageLog(context.log, () => requireRoom(session.db))
+  const log = createOutageLog(context.log, () => requireDiskSpace(session.db))
   const isFirst = await claimDatabaseFor(
     session.db,
     config.service === null ? 'the sandbox' : `the account ${config.service.login}`,

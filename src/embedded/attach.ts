@@ -7,10 +7,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import postgres from 'postgres'
 import { ConfigurationError, UnavailableError } from '../errors.ts'
-import { INSTEAD } from './binaries.ts'
+import { USE_YOUR_OWN } from './binaries.ts'
 import { type Cluster, openCluster, urlOf } from './cluster.ts'
 import { joinServer, type Presence } from './presence.ts'
-import { isStale, lastComplaint, readKeptPort, readLockFile, startServer, stopServer } from './server.ts'
+import { isStale, lastErrorLine, readKeptPort, readLockFile, startServer, stopServer } from './server.ts'
 
 /** Above a crash recovery or a slow stop by another process. */
 const ATTACH_LIMIT_MS = 90_000
@@ -87,14 +87,14 @@ async function join(cluster: Cluster): Promise<{ presence: Presence; started: bo
     }
     if ((await readLockFile(cluster)) === undefined) refusedStarts += 1
     if (refusedStarts === MAX_REFUSED_STARTS) {
-      const reason = await lastComplaint(cluster)
+      const reason = await lastErrorLine(cluster)
       throw new ConfigurationError(
-        `The embedded PostgreSQL does not start: ${reason}. Mend that, or ${INSTEAD}.`,
+        `The embedded PostgreSQL does not start: ${reason}. Mend that, or ${USE_YOUR_OWN}.`,
       )
     }
     await delay(ATTACH_PAUSE_MS)
   }
-  const message = `The embedded PostgreSQL in ${cluster.folder} does not answer: ${await lastComplaint(cluster)}.`
+  const message = `The embedded PostgreSQL in ${cluster.folder} does not answer: ${await lastErrorLine(cluster)}.`
   throw new UnavailableError(message, { cause })
 }
 

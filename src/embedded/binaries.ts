@@ -10,7 +10,7 @@ import { dirname, join, relative } from 'node:path'
 import { ConfigurationError } from '../errors.ts'
 
 /** What to do where the embedded server cannot work; ends the sentences of its configuration errors. */
-export const INSTEAD = 'set DATABASE_URL to a PostgreSQL 15 or later instead'
+export const USE_YOUR_OWN = 'set DATABASE_URL to a PostgreSQL 15 or later instead'
 
 /** initdb waits for the disk; pg_ctl is given 60 s by its own `-t`, and this stands above it. */
 const PROGRAM_LIMIT_MS = 120_000
@@ -82,7 +82,7 @@ export async function findBinaries(
   } catch (cause) {
     const message =
       `There is no embedded PostgreSQL for this machine (the package ${name} is not installed): ` +
-      `${INSTEAD}.`
+      `${USE_YOUR_OWN}.`
     throw new ConfigurationError(message, { cause })
   }
 }
@@ -118,12 +118,12 @@ async function packageVersion(root: string): Promise<string> {
 async function copyPrograms(root: string, copy: string, account: Account): Promise<void> {
   const unfinished = `${copy}.${randomBytes(6).toString('hex')}`
   await cp(root, unfinished, { recursive: true, verbatimSymlinks: true })
-  await giveTo(account, unfinished)
+  await chownTo(account, unfinished)
   await rename(unfinished, copy).catch(() => access(copy))
 }
 
 /** Makes the account the owner of the folder and of all that is in it. */
-export async function giveTo(account: Account, folder: string): Promise<void> {
+export async function chownTo(account: Account, folder: string): Promise<void> {
   const { code, errors } = await runProgram('chown', ['-R', `${account.uid}:${account.gid}`, folder], {
     account: undefined,
   })

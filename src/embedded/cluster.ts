@@ -25,7 +25,7 @@ import {
 import { totalmem } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { ConfigurationError } from '../errors.ts'
-import { type Account, giveTo, INSTEAD, reachableBinaries, runProgram } from './binaries.ts'
+import { type Account, chownTo, reachableBinaries, runProgram, USE_YOUR_OWN } from './binaries.ts'
 
 /** The only role of the server; people use it too. */
 export const ROLE = 'storerank'
@@ -95,7 +95,7 @@ export async function openCluster(home: string, settings: Record<string, string>
       if (cause instanceof ConfigurationError) throw cause
       const reason = cause instanceof Error ? cause.message : String(cause)
       throw new ConfigurationError(
-        `The embedded PostgreSQL cannot be made in ${entry}: ${reason}. Mend that, or ${INSTEAD}.`,
+        `The embedded PostgreSQL cannot be made in ${entry}: ${reason}. Mend that, or ${USE_YOUR_OWN}.`,
         { cause },
       )
     })
@@ -105,7 +105,9 @@ export async function openCluster(home: string, settings: Record<string, string>
       cause.code === 'EACCES'
         ? 'belongs to another user: run as that user'
         : `has lost its data: delete ${entry} to begin anew`
-    throw new ConfigurationError(`The embedded PostgreSQL in ${entry} ${what}, or ${INSTEAD}.`, { cause })
+    throw new ConfigurationError(`The embedded PostgreSQL in ${entry} ${what}, or ${USE_YOUR_OWN}.`, {
+      cause,
+    })
   })
 }
 
@@ -141,7 +143,7 @@ async function initialise(
 ): Promise<void> {
   const passwordFile = join(folder, 'password')
   await writeFile(passwordFile, randomBytes(24).toString('hex'), { mode: 0o600, flag: 'wx' })
-  if (account !== undefined) await giveTo(account, folder)
+  if (account !== undefined) await chownTo(account, folder)
 
   const { initdb } = await reachableBinaries(folder, account)
   const { code, errors } = await runProgram(
@@ -186,7 +188,7 @@ async function makeFolder(entry: string, account: Account | undefined): Promise<
  */
 async function lend(folder: string, account: Account): Promise<boolean> {
   try {
-    await giveTo(account, folder)
+    await chownTo(account, folder)
   } catch {
     return false
   }
@@ -212,7 +214,7 @@ async function nobody(): Promise<Account> {
   if (user.code !== 0 || group.code !== 0) {
     throw new ConfigurationError(
       'PostgreSQL refuses to run as root, and there is no account nobody to run it: run as an ordinary ' +
-        `user, or ${INSTEAD}.`,
+        `user, or ${USE_YOUR_OWN}.`,
     )
   }
   // Unsigned, because macOS prints -2.

@@ -10,7 +10,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { ConfigurationError } from '../errors.ts'
-import { INSTEAD, reachableBinaries, runProgram } from './binaries.ts'
+import { reachableBinaries, runProgram, USE_YOUR_OWN } from './binaries.ts'
 import type { Cluster } from './cluster.ts'
 
 /**
@@ -88,7 +88,7 @@ export async function stopServer(cluster: Cluster): Promise<void> {
 }
 
 /** Why the server did not start: the last complaint in its log. */
-export async function lastComplaint(cluster: Cluster): Promise<string> {
+export async function lastErrorLine(cluster: Cluster): Promise<string> {
   const log = await readFile(logPath(cluster), 'utf8').catch(() => '')
   const complaint = log.split('\n').findLast((line) => /FATAL|PANIC|ERROR/.test(line))
   return `${complaint ?? 'no reason given'} (${logPath(cluster)})`
@@ -145,7 +145,7 @@ async function freePort(wantedPorts: readonly number[]): Promise<number> {
   }
   throw new ConfigurationError(
     `No port from ${FIRST_PORT} to ${LAST_PORT} is free for the embedded PostgreSQL: free one, or ` +
-      `${INSTEAD}.`,
+      `${USE_YOUR_OWN}.`,
   )
 }
 

@@ -138,11 +138,11 @@ export async function advanceRecovery(sql: SqlRunner, to: Date | null): Promise<
 }
 
 /** From now on this database is the one that posted the tasks of that installation. */
-export async function takeOver(tx: Transaction, installation: string): Promise<void> {
+export async function adoptInstallationId(tx: Transaction, installation: string): Promise<void> {
   await tx`update ledger set installation = ${installation}`
 }
 
 /** The tasks of other installations on the account belong to databases that go on. */
-export async function standApart(sql: SqlRunner): Promise<void> {
+export async function ignoreOtherInstallations(sql: SqlRunner): Promise<void> {
   await sql`update ledger set is_apart = true, recover_from = null`
 }

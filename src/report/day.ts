@@ -21,7 +21,7 @@ interface DaySummary {
  * @param job that calls it
  * @returns that day
  */
-export async function tellDayBefore(db: Database, log: Logger, job: string): Promise<string> {
+export async function logDayBefore(db: Database, log: Logger, job: string): Promise<string> {
   const yesterday = oneRow(
     await db.sql<{ day: string; begins: Date; ends: Date; isTold: boolean }[]>`
     select y.day, y.begins, y.ends, exists (

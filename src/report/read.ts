@@ -4,7 +4,7 @@
  */
 import type { Database, Transaction } from '../db/database.ts'
 import { ConfigurationError } from '../errors.ts'
-import { didYouMean } from '../suggest.ts'
+import { nameKnown } from '../suggest.ts'
 import { type Day, type Report, SPANS, type Span } from './model.ts'
 import { readCoverage, readMoney } from './read-books.ts'
 import { readComparisons, readDuels } from './read-changes.ts'
@@ -98,14 +98,20 @@ async function readProject(
   const rows = await tx<{ name: string; timezone: string; now: Date; today: Day }[]>`
     select name, timezone, storerank_now() as now,
       to_char(storerank_now() at time zone timezone, 'YYYY-MM-DD') as today
-    from project`
+    from project order by name`
+  return findProject(name, rows)
+}
+
+/** @throws ConfigurationError when there is none of that name */
+export function findProject<Row extends { readonly name: string }>(name: string, rows: readonly Row[]): Row {
   const project = rows.find((row) => row.name === name)
   if (project !== undefined) return project
-  const names = rows.map((row) => row.name)
-  throw new ConfigurationError(
-    `There is no project ${JSON.stringify(name)}.${didYouMean(name, names)} Projects: ` +
-      `${names.join(', ') || 'none'}.`,
+  const known = nameKnown(
+    name,
+    'Projects',
+    rows.map((row) => row.name),
   )
+  throw new ConfigurationError(`There is no project ${JSON.stringify(name)}.${known}`)
 }
 
 async function requireTag(tx: Transaction, project: string, tag: string): Promise<void> {
@@ -113,10 +119,8 @@ async function requireTag(tx: Transaction, project: string, tag: string): Promis
     select distinct unnest(tags) as tag from project_list where project = ${project} order by 1`
   const tags = known.map((row) => row.tag)
   if (tags.includes(tag)) return
-  throw new ConfigurationError(
-    `No keyword or chart of ${project} has the tag ${JSON.stringify(tag)}.${didYouMean(tag, tags)} ` +
-      `Tags: ${tags.join(', ') || 'none'}.`,
-  )
+  const what = `No keyword or chart of ${project} has the tag ${JSON.stringify(tag)}`
+  throw new ConfigurationError(`${what}.${nameKnown(tag, 'Tags', tags)}`)
 }
 
 /**

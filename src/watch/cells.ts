@@ -12,11 +12,11 @@ const DEFUSED = new RegExp(`^'+${BEGINNING}`)
  * A text that a spreadsheet would take for a formula, or that begins like one so defused, gets an apostrophe
  * before it, by which spreadsheets know a text.
  */
-export function defuse(text: string): string {
+export function escapeFormula(text: string): string {
   return FORMULA.test(text) ? `'${text}` : text
 }
 
-/** The text that `defuse` was given. */
-export function fuse(cell: string): string {
+/** The text that `escapeFormula` was given. */
+export function unescapeFormula(cell: string): string {
   return DEFUSED.test(cell) ? cell.slice(1) : cell
 }

@@ -4,7 +4,7 @@
  */
 import { stringify } from 'csv-stringify/sync'
 import type { Database } from '../db/database.ts'
-import { defuse } from './cells.ts'
+import { escapeFormula } from './cells.ts'
 import { fileColumnsOf, WATCHES, type Watch } from './kinds.ts'
 
 const ROWS_AT_ONCE = 1000
@@ -67,5 +67,5 @@ function readWatches(sql: Database['sql'], kind: Watch): AsyncIterable<readonly 
 
 function toCell(name: string, value: string | null): string {
   if (value === null || (name === 'tags' && value === '[]')) return ''
-  return name === 'tags' ? value : defuse(value)
+  return name === 'tags' ? value : escapeFormula(value)
 }

@@ -6,7 +6,7 @@ import { pipeline, Readable } from 'node:stream'
 import { type Info, parse } from 'csv-parse'
 import { ConfigurationError } from '../errors.ts'
 import { didYouMean } from '../suggest.ts'
-import { fuse } from './cells.ts'
+import { unescapeFormula } from './cells.ts'
 import { ALERTS, fileColumnsOf, WATCHES, type Watch } from './kinds.ts'
 
 /** A row of the file: its cells that say something, by column of the table. */
@@ -188,7 +188,9 @@ function fitRow(
   header: readonly string[],
   watches: readonly Watch[],
 ): FileRow | RefusedRow {
-  const cells = new Map(header.flatMap((name, index) => (record[index] ? [[name, fuse(record[index])]] : [])))
+  const cells = new Map(
+    header.flatMap((name, index) => (record[index] ? [[name, unescapeFormula(record[index])]] : [])),
+  )
   const all = watches.filter(({ subject }) => cells.has(subject))
   // A rule may name the channel that tells it.
   const named = cells.has('rule') ? all.filter((each) => each.subject === 'rule') : all

@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { reachableBinaries, runProgram } from '../../src/embedded/binaries.ts'
 import { type Cluster, openCluster, ROLE } from '../../src/embedded/cluster.ts'
-import { lastComplaint, readLockFile, startServer, stopServer } from '../../src/embedded/server.ts'
+import { lastErrorLine, readLockFile, startServer, stopServer } from '../../src/embedded/server.ts'
 
 export interface Server {
   readonly url: string
@@ -83,7 +83,7 @@ export async function startPostgres(
       const log = join(cluster.folder, 'server.log')
       const options = ['restart', '-w', '-m', mode, '-D', cluster.dataDirectory, '-l', log]
       const { code } = await runProgram(pgCtl, options, { account: cluster.account, quiet: true })
-      if (code !== 0) throw new Error(`Postgres does not start again: ${await lastComplaint(cluster)}`)
+      if (code !== 0) throw new Error(`Postgres does not start again: ${await lastErrorLine(cluster)}`)
     },
     kill: async () => {
       const lock = await readLockFile(cluster)
@@ -105,7 +105,7 @@ export async function startPostgres(
 /** Its port may be taken under our hands, and the sessions of a dead postmaster take a moment to end. */
 async function startAgain(cluster: Cluster): Promise<number | undefined> {
   for (let attempt = 1; !(await startServer(cluster)); attempt += 1) {
-    if (attempt === MAX_STARTS) throw new Error(`Postgres does not start: ${await lastComplaint(cluster)}`)
+    if (attempt === MAX_STARTS) throw new Error(`Postgres does not start: ${await lastErrorLine(cluster)}`)
     await sleep(200)
   }
   return (await readLockFile(cluster))?.port

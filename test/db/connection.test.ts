@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { pino } from 'pino'
 import { openDatabase } from '../../src/db/database.ts'
-import { giveTo } from '../../src/embedded/binaries.ts'
+import { chownTo } from '../../src/embedded/binaries.ts'
 import { type Cluster, openCluster } from '../../src/embedded/cluster.ts'
 import { openQueue } from '../../src/queue/queue.ts'
 import { CERTIFICATE, KEY } from '../support/certificate.ts'
@@ -75,7 +75,7 @@ async function offerTls({ dataDirectory, account }: Cluster): Promise<void> {
   await writeFile(rules, `hostssl all all 127.0.0.1/32 password\n${await readFile(rules, 'utf8')}`)
   await writeFile(join(dataDirectory, 'server.crt'), CERTIFICATE)
   await writeFile(join(dataDirectory, 'server.key'), KEY, { mode: 0o600 })
-  if (account !== undefined) await giveTo(account, dataDirectory)
+  if (account !== undefined) await chownTo(account, dataDirectory)
 }
 
 test('TLS to a server whose certificate names it, which may then ask for the password as it likes', async (t) => {

@@ -13,7 +13,13 @@ import { closeEndedSlots } from '../../src/history/close-slots.ts'
 import { createDictionary } from '../../src/history/dictionary.ts'
 import { storeFetched } from '../../src/history/store.ts'
 import type { FetchItem } from '../../src/ledger/hand-out.ts'
-import { isChecked, readRestoreHold, recordCheck, standApart, takeOver } from '../../src/ledger/restored.ts'
+import {
+  adoptInstallationId,
+  ignoreOtherInstallations,
+  isChecked,
+  readRestoreHold,
+  recordCheck,
+} from '../../src/ledger/restored.ts'
 import { planDueTasks } from '../../src/plan/plan.ts'
 import { type RecoveredTasks, recoverForgottenTasks } from '../../src/post/recover.ts'
 import { checkForRestore, readInstallations, refuseRestored } from '../../src/post/restored.ts'
@@ -305,9 +311,9 @@ describe('a database that was restored from an older copy', () => {
       await collect(db)
     })
     await at(restored, async (db) => {
-      await standApart(db.sql)
+      await ignoreOtherInstallations(db.sql)
       const [own] = await original.sql<{ installation: string }[]>`select installation from ledger`
-      await db.begin((tx) => takeOver(tx, own?.installation ?? ''))
+      await db.begin((tx) => adoptInstallationId(tx, own?.installation ?? ''))
       const found = await recover(db)
       assert.deepEqual([found.recovered, found.duplicates], [10, 0])
     })
@@ -336,7 +342,7 @@ describe('an empty database', () => {
         found.map((one) => one.installation),
         ['0123456789ab'],
       )
-      await db.begin((tx) => takeOver(tx, '0123456789ab'))
+      await db.begin((tx) => adoptInstallationId(tx, '0123456789ab'))
       await recover(db)
     })
     await assertBooksAgree(empty)
@@ -356,7 +362,7 @@ describe('an empty database', () => {
     await at(other, async (db) => {
       await checkForRestore(db, client)
       assert.match((await readRestoreHold(db.sql)) ?? '', /--apart/)
-      await standApart(db.sql)
+      await ignoreOtherInstallations(db.sql)
       await refuseRestored(db, client)
       assert.equal((await recover(db)).recovered, 0)
       assert.equal((await db.sql`select from charge`).count, 0)

@@ -8,7 +8,7 @@ import { summary } from '../../jobs/summary.ts'
 import { track } from '../../jobs/track.ts'
 import { UnavailableError } from '../../src/errors.ts'
 import { executeJob, type Job } from '../../src/queue/job.ts'
-import { tellDayBefore } from '../../src/report/day.ts'
+import { logDayBefore } from '../../src/report/day.ts'
 import { insertCharge } from '../support/ledger.ts'
 import { createPlanning } from '../support/planning.ts'
 import { watchKeywords } from '../support/stages.ts'
@@ -68,7 +68,7 @@ test('the day before is told with all that became of it, once its slots are clos
   await live()
   await planning.setNow('2026-03-05 06:11+00')
   await planning.closeSlots()
-  assert.equal(await tellDayBefore(db, log, 'summary'), DAY)
+  assert.equal(await logDayBefore(db, log, 'summary'), DAY)
   assert.deepEqual(told, [SUMMARY])
 })
 

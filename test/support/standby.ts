@@ -3,7 +3,7 @@ import { chown, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { type Account, giveTo, runProgram } from '../../src/embedded/binaries.ts'
+import { type Account, chownTo, runProgram } from '../../src/embedded/binaries.ts'
 import { query, until } from './embedded.ts'
 import { findAccount, findFreePort, startTestServer } from './test-server.ts'
 
@@ -52,7 +52,7 @@ interface Place {
 async function startStandby(primary: URL, { folder, programs, account }: Place) {
   const passFile = join(folder, 'passfile')
   await writeFile(passFile, `*:*:*:*:${primary.password}\n`, { mode: 0o600 })
-  if (account !== undefined) await giveTo(account, passFile)
+  if (account !== undefined) await chownTo(account, passFile)
   const run = async (program: string, args: string[]) => {
     const quiet = program === 'pg_ctl'
     const { code, errors } = await runProgram(join(programs, program), args, { account, quiet })

@@ -7,7 +7,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { attachEmbedded } from '../../src/embedded/attach.ts'
-import { type Account, giveTo, runProgram } from '../../src/embedded/binaries.ts'
+import { type Account, chownTo, runProgram } from '../../src/embedded/binaries.ts'
 import { openCluster, ROLE } from '../../src/embedded/cluster.ts'
 
 export interface TestServer {
@@ -61,7 +61,7 @@ async function startInstalled(
   const passwordFile = join(home, 'password')
   const password = randomBytes(24).toString('hex')
   await writeFile(passwordFile, password, { mode: 0o600 })
-  if (account !== undefined) await giveTo(account, home)
+  if (account !== undefined) await chownTo(account, home)
   const run = async (program: string, args: string[]) => {
     const { code, errors } = await runProgram(join(programs, program), args, {
       account,

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { parquetMetadata, parquetReadObjects } from 'hyparquet'
 import { ConfigurationError } from '../../../src/errors.ts'
 import { type ExportFormat, openExport } from '../../../src/report/export/export.ts'
-import { defuse, fuse } from '../../../src/watch/cells.ts'
+import { escapeFormula, unescapeFormula } from '../../../src/watch/cells.ts'
 import { createTestDatabase } from '../../support/database.ts'
 import { lasting } from '../../support/lasting.ts'
 
@@ -79,8 +79,8 @@ describe('CSV', () => {
     )
     fc.assert(
       fc.property(cell, (value) => {
-        assert.doesNotMatch(defuse(value), /^[=+\-@＝＋－＠\t\r\n]/)
-        assert.equal(fuse(defuse(value)), value)
+        assert.doesNotMatch(escapeFormula(value), /^[=+\-@＝＋－＠\t\r\n]/)
+        assert.equal(unescapeFormula(escapeFormula(value)), value)
       }),
     )
   })

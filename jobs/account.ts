@@ -1,14 +1,16 @@
 import { refreshServiceStatus } from '../src/account/service-status.ts'
 import { isAnswered, recordAccountUsage } from '../src/account/usage.ts'
+import { auditDoubted } from '../src/audit/audit.ts'
 import type { Job } from '../src/queue/job.ts'
 
 export const account: Job = {
   name: 'account',
   description:
-    'Balance, limits and prices of the account, which feed the budgets; the status of the service.',
+    'Balance, limits and prices of the account, which feed the budgets; charges that are doubted; the ' +
+    'status of the service.',
   cron: '3 * * * *',
   catchUp: 'latest',
-  timeoutMs: 2 * 60_000,
+  timeoutMs: 10 * 60_000,
   cycle: {
     step: 'begin',
     words: { doing: 'looking at the account', done: 'account known: balance, limits, prices' },
@@ -20,6 +22,8 @@ export const account: Job = {
   run: async (context) => {
     await refreshServiceStatus(context)
     const usage = await recordAccountUsage(context.db, context.client)
+    const { db, client, settings, log, signal } = context
+    await auditDoubted(db, client, { overdueAfterMs: settings.overdueAfterMs, log, signal })
     return { balanceMicros: usage.balanceMicros, dayLimitMicros: usage.dayLimitMicros }
   },
 }

@@ -25,6 +25,8 @@ import type { AppDataClient } from '../service/client.ts'
 import type { TaskIdRow } from '../service/task-ids.ts'
 import { type Compared, compareBooks, type ListedTask } from './compare.ts'
 
+const HOUR_MS = 3_600_000
+
 export interface AuditOptions extends ScanOptions {
   readonly overdueAfterMs: number
   /** Has a line for each task that was charged twice. */
@@ -85,6 +87,32 @@ export async function readDueDays(db: Database, job: string, present: Date): Pro
         least(today - interval '1 day', coalesce(audited - interval '1 day', today - interval '2 days'))),
       today - interval '1 day', interval '1 day') due
     order by due`
+}
+
+/**
+ * Audits the hour of each charge of the past day that is doubted, until it is adjusted: one wrong number uses
+ * up the budget of its day.
+ * @returns how many hours were audited
+ * @throws what `auditPosted` throws
+ */
+export async function auditDoubted(
+  db: Database,
+  client: AppDataClient,
+  options: AuditOptions,
+): Promise<number> {
+  const doubted = await db.sql<{ agoMs: number }[]>`
+    select extract(epoch from clock_timestamp() - c.charged_at)::float8 * 1000 as "agoMs"
+    from charged_price c join task k using (service_id)
+    where c.is_doubted and c.charged_at > clock_timestamp() - interval '1 day'
+      and k.state in ('collected', 'failed')
+      and not exists (
+        select from charge a where a.service_id = c.service_id and a.kind = 'adjustment')`
+  for (const { agoMs } of doubted) {
+    const toMs = (await client.readServiceTime()).getTime() - agoMs
+    const range = { from: new Date(toMs - HOUR_MS), to: new Date(toMs + EDGE_MS) }
+    await auditPosted(db, client, range, options)
+  }
+  return doubted.length
 }
 
 /**

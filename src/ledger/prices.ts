@@ -16,8 +16,10 @@ const DOUBTED_FROM_TIMES = 10
  *
  * - The tasks of one function and priority fit one billing unit when each cost is a whole number of units at
  * the listed price.
- *   That is the known unit where it fits, and else the least that does: it reserves the most at other depths.
- * - Costs that fit no unit are a price: the dearest of them.
+ *   That is the known unit or the stated one where it fits, and else the least that does: it reserves the
+ *   most at other depths.
+ * - Costs that fit no unit, or another one than was learned before, are a price: the dearest of them. What the
+ *   known price and unit explain is believed to be that: twice the price is half a unit at some depths.
  * - A task that costs more than DOUBTED_FROM_TIMES as much as is known says nothing beside others that do
  * not. When it is
  *   alone, its price is doubted until a second charge is as dear: one wrong number must not keep a function
@@ -30,7 +32,10 @@ export function learnedPrices(tx: Transaction): Fragment {
         f.service_id, f.told_micros, f.depth,
         f.told_micros > ${DOUBTED_FROM_TIMES} * task_price(f.depth, u.unit_results,
           u.unit_micros) as is_outlier,
+        f.told_micros = task_price(f.depth, u.unit_results, u.unit_micros) as is_known,
+        u.unit_micros as known_micros,
         ceil(f.told_micros::numeric / task_price(f.depth, u.unit_results, 1))::bigint as unit_micros,
+        ceil(f.told_micros::numeric / task_price(f.depth, u.stated_results, 1))::bigint as stated_micros,
         case when f.told_micros % l.micros = 0 and f.told_micros / l.micros between 1 and f.depth
           then f.told_micros / l.micros end as units
       from known f join target t on t.id = f.target_id
@@ -46,29 +51,41 @@ export function learnedPrices(tx: Transaction): Fragment {
       where are_all_outliers or not is_outlier
     ),
     judged as (
-      select store, function, priority, unit_results, stated_results, listed_micros,
-        max(unit_micros) as dearest_micros,
+      select store, function, priority, unit_results, stated_results, listed_micros, known_micros,
+        bool_and(is_known) as is_known, max(unit_micros) as dearest_micros,
+        max(stated_micros) as dearest_stated_micros,
         (array_agg(service_id order by unit_micros desc))[1] as service_id,
         bool_and(is_outlier) and count(*) = 1 as is_doubted,
         case when bool_and(units is not null) then max(ceil(depth::numeric
           / units))::int end as least_results,
         -- A single unit may be of any size.
         min(case when units > 1 then ceil(depth::numeric / (units - 1))::int - 1 end) as most_results
-      from usual group by 1, 2, 3, 4, 5, 6
+      from usual group by 1, 2, 3, 4, 5, 6, 7
     ),
     fitted as (
       select *, case
+        when is_known then unit_results
         when unit_results between least_results and coalesce(most_results, unit_results) then unit_results
-        when least_results <= coalesce(most_results, least_results) then least_results end as fitting_results
+        when stated_results between least_results and coalesce(most_results, stated_results)
+          then stated_results
+        when unit_results = stated_results and least_results <= coalesce(most_results, least_results)
+          then least_results end as fitting_results
       from judged
+    ),
+    priced as (
+      select store, function, priority, stated_results, service_id, is_doubted,
+        case when is_known then known_micros when fitting_results is not null then listed_micros
+          when least_results is null then dearest_micros else dearest_stated_micros end as unit_micros,
+        case when fitting_results is not null then fitting_results
+          when least_results is null then unit_results else stated_results end as unit_results
+      from fitted
     ),
     learned as (
       insert into charged_price as c (
         store, function, priority, unit_micros, unit_results, service_id, is_doubted)
-      select store, function, priority,
-        case when fitting_results is null then dearest_micros else listed_micros end,
-        nullif(coalesce(fitting_results, unit_results), stated_results), service_id, is_doubted
-      from fitted order by store, function, priority
+      select store, function, priority, unit_micros, nullif(unit_results, stated_results), service_id,
+        is_doubted
+      from priced order by store, function, priority
       on conflict (store, function, priority) do update set unit_micros = excluded.unit_micros,
         unit_results = excluded.unit_results, service_id = excluded.service_id,
         is_doubted = excluded.is_doubted and not c.is_doubted, charged_at = clock_timestamp(),

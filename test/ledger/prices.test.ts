@@ -8,7 +8,7 @@ import { Writable } from 'node:stream'
 import { beforeEach, describe, test } from 'node:test'
 import fc from 'fast-check'
 import { pino } from 'pino'
-import { auditPosted } from '../../src/audit/audit.ts'
+import { auditDoubted, auditPosted } from '../../src/audit/audit.ts'
 import { adoptTasks } from '../../src/ledger/adopt.ts'
 import { parseTag } from '../../src/ledger/tag.ts'
 import { claimPost } from '../../src/post/claim.ts'
@@ -159,6 +159,22 @@ describe('a billing unit that the service has changed', () => {
 })
 
 describe('a price', () => {
+  test('that is twice the list is known for one by the second depth, and not taken for a unit again', async () => {
+    await chargeTasks([{ depth: 100, costMicros: 2400 }])
+    assert.deepEqual(await readUnit(), { results: 50, micros: 1200 })
+    for (const depth of [10, 100, 300]) {
+      await watch(world, [`depth ${depth}`], { depth })
+      const [postId] = await planPosts(world)
+      const costMicros = 2400 * Math.ceil(depth / 100)
+      const client = clientThat(world, [], ({ tags }) =>
+        answered(tags.map((tag) => ({ ...answerOf(tag, 20100), costMicros }))),
+      )
+      await work(world, postId ?? '', { client })
+      assert.deepEqual(await readUnit(), { results: 100, micros: 2400 }, `${depth}`)
+    }
+    assert.match((await readTold()).join(), /^The service takes \$0\.0024 a unit, and its price list says/)
+  })
+
   test('that fits no unit is that of the dearest task, and told with what the list says', async () => {
     await chargeTasks([
       { depth: 300, costMicros: 3600 },
@@ -208,7 +224,7 @@ describe('one answer with a wrong cost', () => {
     )
     await watch(world, ['pilates', 'running', 'rowing'])
     const [postId] = await planPosts(world)
-    // The budget of the day is used up by the wrong charge, until the audit has corrected it.
+    // The budget of the day is used up by the wrong charge, until its hour is audited.
     assert.deepEqual(postId, undefined)
     const ample = { ...world.settings, budget: { ...generous.budget, maxRunMicros: null } }
     const [next] = await planPosts({ ...world, settings: ample })
@@ -222,6 +238,18 @@ describe('one answer with a wrong cost', () => {
     for (const id of posts) await work(world, id, generous)
     assert.deepEqual(await countStates(world.db), { posted: 4 })
     assert.deepEqual(await readMoney(world.db), { charge: 6_003_600 })
+  })
+
+  test('is corrected within the hour, by the list of the service, and leaves the budget of its day', async () => {
+    await buyWithWrongCost()
+    const audit = () => auditDoubted(world.db, world.client, { overdueAfterMs: 60_000 })
+    assert.equal(await audit(), 0)
+    await collect(world)
+    assert.equal(await audit(), 1)
+    assert.deepEqual(await readMoney(world.db), { charge: 6_000_000, adjustment: -5_998_800 })
+    await watch(world, ['pilates'])
+    assert.equal((await planPosts(world)).length, 1)
+    assert.equal(await audit(), 0)
   })
 
   test('is believed when a second one says the same, and corrected with its charge', async () => {

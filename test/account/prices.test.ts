@@ -56,7 +56,7 @@ describe('the price list', () => {
     },
   )
 
-  test("is the account's where its list says more, and doubles the normal one where it has no high one", async () => {
+  test("is the account's where its list says more, twice the normal one where no high one is", async () => {
     const prices = await priceList([{ function: 'app_searches', normalMicros: 1900, highMicros: null }])
     assert.deepEqual(of(prices, 'ios_store', 'app_searches'), [1900, 3800, 100])
     assert.deepEqual(of(prices, 'android_store', 'app_searches'), [1900, 3800, 30])
@@ -72,7 +72,7 @@ describe('the price list', () => {
     assert.deepEqual(of(prices, 'ios_store', 'app_info'), [600, 1200, 1])
   })
 
-  test('is never less than what was really charged last, for the store and priority of which it was', async () => {
+  test('is never less than what was charged last, for its store and priority', async () => {
     const charged = { store: 'ios_store', function: 'app_searches', priority: 1, unit_micros: 1500 }
     const prices = await priceList([], [charged])
     assert.deepEqual(of(prices, 'ios_store', 'app_searches'), [1500, 2400, 100])
@@ -113,7 +113,7 @@ describe('the account', () => {
     )
   })
 
-  test('is stamped before it is asked: a charge while the answer travels is not taken for part of it', async () => {
+  test('is stamped before it is asked: a charge while the answer travels is no part of it', async () => {
     const { sql } = world.db
     await sql`insert into project (name) values ('a')`
     const slow = {

@@ -143,7 +143,7 @@ describe('the status of the service', () => {
     assert.equal(warnings.at(-1)?.msg, 'the status of the service could not be learned')
   })
 
-  test('forgets an endpoint that the service no longer names, and takes one row where it names one twice', async () => {
+  test('forgets an endpoint that is no longer named, and takes one row of one named twice', async () => {
     await look()
     await forget('31 seconds')
     const live = { endpoint: 'live', status: 'ok' }
@@ -160,7 +160,7 @@ describe('the status of the service', () => {
 })
 
 describe('a major outage of posting', () => {
-  test('holds every post, whoever claims it: tasks stay planned, with their money, and it costs no call', async () => {
+  test('holds every post: tasks stay planned, with their money, and it costs no call', async () => {
     const postId = await planPost(world, ['yoga'])
     await look({ task_post: 'major_outage' })
     assert.deepEqual(await claimPost(world.db, postId, randomUUID(), depsOf(world)), { kind: 'held' })
@@ -189,7 +189,7 @@ describe('a major outage of posting', () => {
     assert.equal(gap?.gap, 'missed')
     assert.match(
       gap?.reason,
-      /before it could be sent\. The service reports a major outage of posting since [-0-9]{10} [0-9:]{5} UTC\.$/,
+      /could be sent\. The service reports a major outage of posting since [-0-9]{10} [0-9:]{5} UTC\.$/,
     )
   })
 

@@ -19,7 +19,7 @@ before(async () => {
 afterEach(() => forgetAll(world))
 after(() => world.close())
 
-test('a database belongs to the account that first worked with it, and no other mixes its ranks in', async () => {
+test('a database belongs to the account that first worked with it, and to no other', async () => {
   await claimDatabaseFor(world.db, 'the account me@example.com')
   await claimDatabaseFor(world.db, 'the account me@example.com')
   await assert.rejects(claimDatabaseFor(world.db, 'the sandbox'), {
@@ -66,7 +66,7 @@ describe('the look before planning', () => {
   })
 
   for (const error of [new UnavailableError('No network.'), new AccountError('Not authorized.')]) {
-    test(`that fails with ${error.name} is a warning, and the plan goes by the prices of the specification`, async () => {
+    test(`that fails with ${error.name} is a warning: the specification's prices hold`, async () => {
       await watch(world, ['yoga'])
       await watch(world, ['chess'], { priority: 2 })
       const { context } = await world.openRunner()
@@ -114,7 +114,7 @@ describe('the look before planning', () => {
     assert.equal(typeof summary === 'object' ? summary.planned : null, 1)
   })
 
-  test('of an account that says 0 in every limit knows of no limit, and everything due is bought', async (t) => {
+  test('of an account that says 0 in every limit knows no limit: all that is due is bought', async (t) => {
     const { client } = await tamper(t, world, (path, body) => {
       if (!path.endsWith('/user_data')) return
       const { rates } = body.tasks[0].result[0]

@@ -221,7 +221,7 @@ describe('an archive', () => {
     assert.equal((await archive('2026-02-01', true)).length, 2)
   })
 
-  test('refuses a month to which results may still come, whose slots are open, or whose tasks are there', async () => {
+  test('refuses a month with results to come, open slots, or tasks', async () => {
     await planning.setNow('2026-04-03')
     assert.equal((await archive('2026-03-01')).length, 4)
     await assert.rejects(

@@ -92,7 +92,7 @@ describe('another cost', () => {
     )
   })
 
-  test('is compared once both sides are final: neither while the service works, nor before we have stored it', async (t) => {
+  test('is compared once the service has ended it and we have stored it', async (t) => {
     const world = await openWorld(t)
     await watchKeywords(world, ['zzz'], { store: 'android_store', depth: 200 })
     await buy(world)
@@ -281,7 +281,7 @@ describe('a task that the service does not list', () => {
     assert.equal(missing, 0)
   })
 
-  test('is looked for on the day of its first service id, when it was paid twice and that was learned later', async (t) => {
+  test('paid twice, which was learned later, is looked for on the day of its first service id', async (t) => {
     const world = await buyOne(t)
     const sentAt = new Date(Date.now() - DAY_MS)
     await world.db.sql`update post set send_before = ${sentAt}`
@@ -307,7 +307,7 @@ describe('a task that the service does not list', () => {
   })
 
   for (const hours of [-5, 5]) {
-    test(`is found missing by a clock of the service that is ${hours} hours off, and no other is`, async (t) => {
+    test(`is found missing by a clock of the service that is ${hours} hours off, no other`, async (t) => {
       const world = await openWorld(t, { sandbox: { faults: { clockOffsetMs: hours * HOUR_MS } } })
       await watchKeywords(world, ['yoga', 'tea'], { depth: 100 })
       await buy(world)
@@ -347,7 +347,7 @@ describe('a task that no charge of ours knows', () => {
     assert.deepEqual([...states], [{ state: 'collected' }])
   })
 
-  test('of ours gets its charge back also while its result is awaited: the task itself says who pays', async (t) => {
+  test('of ours gets its charge back also while its result is awaited', async (t) => {
     const world = await openWorld(t)
     await watchKeywords(world, ['yoga', 'tea'], { depth: 100 })
     await watchKeywords(world, ['yoga'], { depth: 100, project: 'wellness' })

@@ -172,7 +172,7 @@ describe('what the service lists as failed', () => {
     assert.equal(new Set(asked.map((query) => query.from?.getTime())).size, 1)
   })
 
-  test('is read as far back as the last look, a day at least, and where the service refuses that, a day', async () => {
+  test('is read back to the last look, a day at least, or a day where the service refuses that', async () => {
     const hoursBack = async (refuses = false) => {
       const asked: number[] = []
       const client = withFailures(async ({ from }) => {

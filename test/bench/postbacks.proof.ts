@@ -4,7 +4,7 @@ import { openDatabase } from '../../src/db/database.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { deliverMixed } from './deliveries.ts'
 
-test('a few hundred results, delivered at full speed and some of them again and again, are stored once each', async () => {
+test('results delivered at full speed, some of them again and again, are stored once each', async () => {
   const database = await createTestDatabase()
   const db = openDatabase(database.url)
   try {

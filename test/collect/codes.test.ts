@@ -38,7 +38,7 @@ test('a task that the service failed to execute (40103) is posted again, and sto
   assert.deepEqual(await readMoney(world.db), { charge: 1200, reserved: 1200 })
 })
 
-test('a task that fails each time fails after so many attempts as are allowed, and its slot says why', async (t) => {
+test('a task that fails each time fails after the attempts it has, and its slot says why', async (t) => {
   await watchKeywords(world, ['yoga'])
   await buy(world)
   await world.db.sql`update task set charged_posts = ${world.settings.maxAttempts}`
@@ -74,7 +74,7 @@ for (const code of [40105, 40199, 40205, 40299, 40506]) {
   })
 }
 
-test('that nothing was found is a measurement of nothing, whether the code says it or the message alone', async (t) => {
+test('that nothing was found is a measurement, whether the code or the message alone says it', async (t) => {
   for (const [code, message] of [
     [40102, 'No Search Results.'],
     [40501, 'No Search Results.'],
@@ -89,7 +89,7 @@ test('that nothing was found is a measurement of nothing, whether the code says 
   }
 })
 
-test('a field that is refused is no empty result, and nothing is read from words when tasks are posted', async (t) => {
+test('a refused field is no empty result, and no words are read when tasks are posted', async (t) => {
   await watchKeywords(world, ['yoga'])
   const { client } = await tamper(t, world, (path, body) => {
     if (!path.endsWith('/task_post')) return

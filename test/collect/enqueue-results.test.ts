@@ -82,7 +82,7 @@ describe('the ready lists', () => {
     assert.deepEqual(paths, ['/v3/app_data/tasks_ready'])
   })
 
-  test('of each function are asked where there is no list for all, which a process finds out once', async (t) => {
+  test('of each function are asked where none is for all, which a process finds out once', async (t) => {
     await watchBothStores()
     await buy(world)
     const { client, paths } = await tamper(t, world, () => undefined)
@@ -164,7 +164,7 @@ describe('the ready lists', () => {
     assert.equal(charges.length, 1)
   })
 
-  test('settle a post whose answer was lost: its tasks are adopted by their tags, charged and fetched', async (t) => {
+  test('settle a post whose answer was lost: its tasks are adopted, charged and fetched', async (t) => {
     await watchKeywords(world, ['yoga', 'chess'])
     const { client } = await tamper(t, world, (path) => (path.endsWith('/task_post') ? 'no JSON' : undefined))
     await buy(world, { client })
@@ -298,7 +298,7 @@ describe('a task that no list named in time', () => {
     }
   })
 
-  test('is overdue until its result is stored, however often the service says that it is not ready', async (t) => {
+  test('is overdue until its result is stored, however often it is called not ready', async (t) => {
     const notReady = { status_code: 40602, status_message: 'Task In Queue.', result: null }
     const { client, paths } = await tamper(t, world, (path, body) => {
       if (path.includes('/task_get/')) Object.assign(body.tasks[0], notReady)
@@ -330,7 +330,7 @@ describe('a task that no list named in time', () => {
   })
 })
 
-test('of more overdue tasks than are handed out at once, those that are overdue for longest come first', async () => {
+test('of more overdue tasks than are handed out at once, the longest overdue come first', async () => {
   await world.db.sql`
     insert into target (store, function, subject, location_code, language_code)
     select 'ios_store', 'app_searches', 'keyword ' || n, 2840, 'en' from generate_series(1, 1001) n`

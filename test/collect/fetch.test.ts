@@ -150,7 +150,7 @@ describe('a task', () => {
     await buy(world)
   })
 
-  test('that is handed over or queued waits, is no problem, and is asked for again a second later', async (t) => {
+  test('that is handed over or queued is no problem, and is asked for again a second later', async (t) => {
     const items = await handOut(world)
     for (const code of [40601, 40602]) {
       const { client } = await tamper(t, world, refusal(code, 'Task In Queue.'))
@@ -185,7 +185,7 @@ describe('a task', () => {
     assert.deepEqual([...charges], [{ kind: 'charge' }])
   })
 
-  test('that the store failed is posted again, each attempt in the ledger, and fails after the last', async (t) => {
+  test('that the store failed is posted again, each attempt in the ledger, until the last', async (t) => {
     const { client } = await tamper(t, world, refusal(40101, 'Internal SE server error.'))
     for (const attempt of [2, 3]) {
       assert.equal((await collect(world, { client })).postedAgain, 1)
@@ -261,7 +261,7 @@ describe('a task', () => {
     assert.equal(kept?.path, 'tasks[0].result')
   })
 
-  test('finds nothing in an empty store: every tracked app is not in top, and one unit is charged', async () => {
+  test('finds nothing in an empty store: each app is not in top, and one unit is charged', async () => {
     await watchKeywords(world, ['xqzvbnk'], { depth: 700 })
     await buy(world)
     await collect(world)
@@ -323,7 +323,7 @@ test(
   },
 )
 
-test('a result nested thousands of levels deep is stored when it can be read, and else fails alone', async (t) => {
+test('a result nested thousands of levels deep is stored if it can be read, else fails alone', async (t) => {
   await watchKeywords(
     world,
     Array.from({ length: 20 }, (_, index) => `yoga ${index}`),

@@ -7,7 +7,7 @@ import { createWorld } from '../support/world.ts'
 
 const world = lasting(createWorld)
 
-test('a result that the service has no longer is given up, and its slot says what the last answer was', async () => {
+test('a result that the service has no longer is given up, and its slot says the last answer', async () => {
   const { sql } = world.db
   await watchKeywords(world, ['yoga', 'pilates'])
   await buy(world)

@@ -240,7 +240,7 @@ describe('where nothing but raw pages is offered', () => {
   })
   after(() => pagesOnly.close())
 
-  test('a task that no ready list names any more is asked for by its id, and found in that form', async () => {
+  test('a task that no ready list names any more is asked for by its id in that form', async () => {
     await watch(pagesOnly, 'chart_watch', { ...CHART, html: true })
     await buy(pagesOnly)
     // Whoever fetched it took it off the list, and died.

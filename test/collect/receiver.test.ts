@@ -154,7 +154,7 @@ describe('the answer 200', () => {
     assert.equal(await countCaptures(world), 1)
   })
 
-  test('does not come when the database cannot store, and the result is in the ready list still', async (t) => {
+  test('does not come when the database cannot store, and the ready list still has it', async (t) => {
     const db = openOther(world)
     const { deliver, logLines, secret } = await openReceiver(t, world, { db })
     const task = await buyOne()

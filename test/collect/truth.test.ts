@@ -49,7 +49,7 @@ async function readProblems(): Promise<string[]> {
 describe('an answer of another task under the id that was asked for', () => {
   const OTHER = /^The answer is about something else: its data\.tag is "[^"]+", and "[^"]+" was asked for\.$/
 
-  test('is not stored: the task is asked for again, and has its own ranks when the answer is its own', async () => {
+  test('is not stored: the task is asked for again, until the answer is its own', async () => {
     await watchKeywords(world, ['yoga', 'chess'])
     await buy(world)
     await setFaults({ otherAnswer: 1 })
@@ -188,7 +188,7 @@ describe('what an answer says of itself', () => {
     })
   }
 
-  test('is too old when the store was asked long before the task was sent, by the clock of the service', () => {
+  test('is too old when the store was asked long before the task was sent', () => {
     const nowMs = Date.now()
     const said = (ms: number) => ({ datetime: new Date(ms).toISOString().slice(0, 19).replace('T', ' ') })
     const sentMs = nowMs - AGE_MS
@@ -309,7 +309,7 @@ describe('a list that is short by its own account', () => {
     )
   })
 
-  test('is none when it counts nothing: then no app is in it, however many the store says there are', async (t) => {
+  test('is none when it counts nothing: no app is in it, however many the store says', async (t) => {
     await buyWatched()
     const { client } = await bendLists(t, () => true, { se_results_count: 900, items_count: 0, items: [] })
     assert.equal((await collect(world, { client })).stored, 1)

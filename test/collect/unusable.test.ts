@@ -60,7 +60,7 @@ describe('a paid task whose answer cannot be used', () => {
     })
   }
 
-  test('is asked for five times more, each time after twice as long, and then fails with its body kept', async (t) => {
+  test('is asked for five times more, each after twice as long, then fails with its body kept', async (t) => {
     await watchKeywords(world, ['yoga'])
     await buy(world)
     const { client } = await bentResults(

@@ -206,7 +206,7 @@ describe('a postback that brings no result', () => {
     [40102, 200, { collected: 1 }],
   ]
   for (const [code, status, states] of outcomes) {
-    test(`but ${code} is answered with ${status}: the service is asked for all but a measurement`, async (t) => {
+    test(`but ${code} is answered with ${status}: the service is asked for the rest`, async (t) => {
       const { deliver } = await openReceiver(t, world)
       const task = await buyOne()
       const answer = bend(task.answer, (sent) => {

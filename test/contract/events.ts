@@ -155,7 +155,7 @@ for (const [row, days, store, fn, form] of KEPT) {
 coversElsewhere(
   'notes.retention_of_advanced_app_searches_and_app_list',
   'test/collect/give-up.test.ts',
-  'a result that the service has no longer is given up, and its slot says what the last answer was',
+  'a result that the service has no longer is given up, and its slot says the last answer',
 )
 
 // Webhooks

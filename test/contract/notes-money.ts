@@ -274,12 +274,12 @@ covers('notes.refunds', 'a search is charged for what it returned, and the rest 
 coversElsewhere(
   'notes.refunds',
   'test/history/captures.test.ts',
-  'leave exactly what the service charged, for any keyword, depth and priority in both stores',
+  'leave what the service charged, for any keyword, depth and priority in both stores',
 )
 coversElsewhere(
   'notes.40101_and_40102',
   'test/collect/fetch.test.ts',
-  'that the store failed is posted again, each attempt in the ledger, and fails after the last',
+  'that the store failed is posted again, each attempt in the ledger, until the last',
 )
 covers('notes.user_data_layout', 'money and prices stand in the rates, and may stand beside them', {
   fetch: async () => {

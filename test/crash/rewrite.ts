@@ -67,7 +67,8 @@ const BODY: Rewrite = {
     globalThis.crashPoint('before the first byte', null)
     yield this.#body.subarray(0, half)
     globalThis.crashPoint('in the middle of the body', null)
-    if (this.#request.refuseToBegin() !== null) throw new Error('its time to be sent passed in the middle of the body')
+    if (this.#request.refuseToBegin() !== null)
+      throw new Error('its time to be sent passed in the middle of the body')
     yield this.#body.subarray(half)
     globalThis.crashPoint('after the body', null)
 `,

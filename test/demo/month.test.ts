@@ -41,7 +41,7 @@ const STORY: readonly StoryDay[] = [
 ]
 
 describe('a month that is lived through', () => {
-  test('has a row for each slot, at its business time, with the reason of each gap; and its money', async (t) => {
+  test('has a row for each slot, at its business time, the reason of a gap, and its money', async (t) => {
     const database = await createTestDatabase()
     t.after(() => database.drop())
     const sandbox = await startSandbox({ readyMs: 0 })

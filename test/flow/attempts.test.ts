@@ -42,7 +42,7 @@ async function watchAt(time: string, keywords: readonly string[]): Promise<void>
 }
 
 describe('a run while the store fails', () => {
-  test('ends, and says how many tasks wait for another attempt and until when; the next ones go on', async () => {
+  test('ends, and says how many tasks wait for another attempt until when; the next go on', async () => {
     await watchAt('00:00:00', ['yoga', 'pilates'])
     await putFaults(world.sandboxUrl, { storeBurst: { rate: 1 } })
     const first = await runAt('00:00:00')
@@ -68,7 +68,7 @@ describe('a run while the store fails', () => {
     assert.deepEqual(await readSpendDifferences(world.db.sql), [])
   })
 
-  test('makes its attempts before half of what is left of the slot is over, and no more than it may', async () => {
+  test('makes its attempts in half of what is left of the slot, and no more than it may', async () => {
     await watchAt('23:00:00', ['yoga'])
     await putFaults(world.sandboxUrl, { storeBurst: { rate: 1 } })
     assert.equal((await runAt('23:56:00')).nextAttemptAt?.toISOString(), `${DAY}23:58:00.000Z`)

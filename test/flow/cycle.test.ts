@@ -97,7 +97,7 @@ test('a cycle is done though the rules of alerts cannot be looked at, and says s
   assert.equal(last?.state, 'failed')
 })
 
-test('a cycle measures though a reader keeps a month from being dropped, and says who; the next one drops it', async () => {
+test('a cycle measures though a reader holds a month that is to be dropped, and says who', async () => {
   const { sql } = world.db
   const months = async () =>
     (
@@ -131,7 +131,7 @@ test('a cycle measures though a reader keeps a month from being dropped, and say
   assert.equal(troubles.length, 1)
 })
 
-test('the first cycle measures though two reference lists and the account cannot be had, and says so', async (t) => {
+test('the first cycle measures without two reference lists and the account, and says so', async (t) => {
   const { sql } = world.db
   await sql`truncate job_run, account_usage, service_status`
   await sql`

@@ -120,7 +120,7 @@ describe('one cycle over every kind of watch', () => {
   })
 })
 
-test('where raw pages alone are offered, what cannot be ranked is kept and measured as html_only', async (t) => {
+test('where raw pages alone are offered, what cannot be ranked is kept as html_only', async (t) => {
   const world = await createWorld({ sandbox: { htmlOnly: true } })
   t.after(() => world.close())
   await watchEverything(world)

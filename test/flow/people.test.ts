@@ -133,7 +133,7 @@ describe('a budget lowered below what is spent', () => {
 })
 
 describe('a person who changes watches and does not commit', () => {
-  test('holds nobody up: slots are closed and tasks planned, and what was left is done after the commit', async () => {
+  test('holds nobody up: slots are closed, tasks planned, the rest is done after the commit', async () => {
     await watchKeywords(world, ['yoga', 'pilates'])
     await world.setNow('2026-03-12 13:00+00')
     const person = openDatabase(world.db.url)

@@ -115,7 +115,7 @@ test('what was sent twice, not sent or lost on the way is stored once in the end
   assert.equal(charges.length, 200)
 })
 
-test('where only raw pages are offered nothing is posted back: it is told of, fetched and archived', async (t) => {
+test('where only raw pages are offered nothing is posted back: it is fetched and archived', async (t) => {
   const pagesOnly = await createWorld({ sandbox: { htmlOnly: true } })
   t.after(() => pagesOnly.close())
   const { origin, secret } = await openReceiver(t, pagesOnly, {

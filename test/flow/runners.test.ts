@@ -62,7 +62,7 @@ async function assertPaidOnce(tasks: number): Promise<void> {
 }
 
 describe('several runners on one database', () => {
-  test('that run the whole cycle at once post each target once, and pay what the service charged', async () => {
+  test('that run the whole cycle at once post each target once, and pay what was charged', async () => {
     await watch(world, keywordsOf(120))
     await watch(world, keywordsOf(120), { project: 'health' })
     await watch(world, keywordsOf(40), { store: 'android_store' })
@@ -106,7 +106,7 @@ describe('several runners on one database', () => {
   })
 })
 
-test('a runner killed after its claim is taken over by another, which posts once what was never sent', async () => {
+test('a runner killed after its claim is taken over by another, which posts it once', async () => {
   const postId = await planPost(world, ['yoga', 'pilates'])
   const killed = openOther(world)
   await claimPost(killed, postId, randomUUID(), depsOf(world))

@@ -76,7 +76,7 @@ async function chargeTasks(
 }
 
 describe('refunds', () => {
-  test('leave exactly what the service charged, for any keyword, depth and priority in both stores', async () => {
+  test('leave what the service charged, for any keyword, depth and priority in both stores', async () => {
     const words = [
       'yoga',
       'chess',
@@ -111,7 +111,7 @@ describe('refunds', () => {
     assert.ok(refunded?.tasks > 50, `only ${refunded?.tasks} were refunded`)
   })
 
-  test('leave exactly what the service charged for charts and reviews, of any depth and priority', async () => {
+  test('leave what the service charged for charts and reviews, of any depth and priority', async () => {
     await world.db.sql`
       insert into chart_watch (project, collection, category, location_code, language_code, depth, priority)
       select 'fitness', 'topselling_' || kind, nullif(category, ''), 2840, 'en', depth, 1 + depth % 2
@@ -228,7 +228,7 @@ describe('refunds', () => {
     )
   })
 
-  test('come from what was charged and not from what was expected: a dearer task is not paid back', async (t) => {
+  test('come from what was charged, not from the estimate: a dearer task is not paid back', async (t) => {
     await watchKeywords(world, ['yoga', 'xqzvbnk'], { depth: 200 })
     const { client } = await tamper(t, world, (path, body) => {
       if (path.endsWith('/task_post')) for (const task of body.tasks) task.cost = 0.003

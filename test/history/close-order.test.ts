@@ -50,7 +50,7 @@ const UNSENT = KEYWORDS.map((subject) => [
   'It was planned, but its slot ended before it could be sent.',
 ])
 
-test('more tasks that were never sent than a piece takes leave a gap each, and their money is free', async () => {
+test('more unsent tasks than a piece takes leave a gap each, and their money is free', async () => {
   const { pieces, ...closed } = await closeInPieces()
   assert.deepEqual(closed, { budget: 0, missed: KEYWORDS.length })
   assert.ok(pieces > (2 * KEYWORDS.length) / AT_ONCE, `${pieces} pieces`)
@@ -82,7 +82,7 @@ test('closing takes the tasks that are over, and leaves the others of the same p
   assert.deepEqual(await planning.closeSlots(), { budget: 0, missed: 0 })
 })
 
-test('a slot whose task is over and that a later watch still asks for runs on, and is planned again', async () => {
+test('a slot whose task is over and that a later watch asks for is planned again', async () => {
   await planning.clear()
   await planning.setNow('2026-03-09 13:00+00')
   await planning.watch('a', ['a'])

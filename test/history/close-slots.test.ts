@@ -45,7 +45,7 @@ function slotsOver(everyHours: number, fromMs: number, toMs: number): number[] {
 }
 
 describe('a downtime', () => {
-  test('of a year is closed by one statement, with one row for each slot over every edge of a month', async () => {
+  test('of a year is closed by one statement, a row for each slot over every edge of a month', async () => {
     await planning.setNow('2025-11-20 13:00+00')
     await planning.watch('a', ['daily'])
     await planning.watch('b', ['daily'], { every: '6 hours' })
@@ -117,7 +117,7 @@ describe('a downtime', () => {
     )
   })
 
-  test('over a change of the clocks is closed on the grid, whatever the time zone of the database', async () => {
+  test('over a change of the clocks is closed on the grid, in any time zone of the database', async () => {
     const name = new URL(planning.db.url).pathname.slice(1)
     await planning.db.sql.unsafe(`alter database ${name} set timezone = 'America/New_York'`)
     const elsewhere = planning.openAnother()
@@ -134,7 +134,7 @@ describe('a downtime', () => {
 })
 
 describe('a slot that ended', () => {
-  test('is closed among its own kind: searches and charts as rankings, details and reviews as snapshots', async () => {
+  test('is closed among its own kind: lists as rankings, details and reviews as snapshots', async () => {
     await planning.watch('a', ['yoga'])
     await planning.db.sql`insert into chart_watch (project, collection, location_code, language_code)
       values ('a', 'topselling_free', 2840, 'en')`
@@ -269,7 +269,7 @@ describe('a slot that ended', () => {
     },
   }
   for (const [way, decide] of Object.entries(ways)) {
-    test(`for one watch has its row also when the other one, for which it still ran, goes away: ${way}`, async () => {
+    test(`for one watch has its row also when the other one, for which it ran, goes: ${way}`, async () => {
       await planning.setNow('2026-03-11 01:00+00')
       await planning.watch('a', ['yoga'], { every: '6 hours' })
       await planning.watch('b', ['yoga'])
@@ -289,7 +289,7 @@ describe('a slot that ended', () => {
     })
   }
 
-  test('with a task that a claim dropped is missed; the task stays only when it was sent before', async () => {
+  test('whose task a claim dropped is missed; the task stays only when it was sent before', async () => {
     await planning.watch('a', ['sent', 'unsent'])
     await planning.plan()
     await planning.db.sql`

@@ -119,7 +119,7 @@ describe('the history', () => {
     assert.deepEqual(await months(), { '02': 7, '03': 7 })
   })
 
-  test('stays while its task is there, which the ledger and the views of problems look up by it', async () => {
+  test('stays while its task is there, which the ledger and the views look up by it', async () => {
     await live({ a: ['yoga', 'calm'], b: ['else'] })
     await db.sql`update project set keep_history = '1000 years' where name = 'b'`
     await db.sql`
@@ -150,7 +150,7 @@ describe('the history', () => {
     assert.deepEqual(await subjects(), ['else'])
   })
 
-  test('of app pages is kept like that of lists, as long as its project says, to the last instant', async () => {
+  test('of app pages is kept like that of lists, as long as its project says', async () => {
     await planning.setNow('2026-02-22 00:00+00')
     await db.sql`
       insert into app_watch (project, store, app_id, info, location_code, language_code)

@@ -173,7 +173,7 @@ describe('the reviews of an app', () => {
     assert.equal(await countReviews(), 60)
   })
 
-  test('of a result that the database refuses are kept aside with it, and the next one is stored', async () => {
+  test('of a result that the database refuses are kept with it; the next one is stored', async () => {
     await watch(world, 'app_watch', { store: 'ios_store', app_id: '1480010025', reviews: true })
     await buy(world)
     await askedEnough(world)
@@ -331,7 +331,7 @@ describe('captures of the same reviews', () => {
     assert.deepEqual({ ...row }, { title: 'present', first_seen_at: stamp(1), is_fresh: true })
   })
 
-  test('are stored by several runners at the same moment, in any order, and none waits in a circle', async () => {
+  test('are stored by several runners at once, in any order, and none waits in a circle', async () => {
     const serviceId = await prepare()
     const shown = Array.from({ length: 200 }, (_, review) => ({ review, title: 'a' }))
     const seen = toSeen(serviceId, { minute: 1, shown })

@@ -85,7 +85,7 @@ test(
 )
 
 describe('a batch that the database refuses', () => {
-  test('is halved until each bad result stands alone, fails by itself and is kept; the rest is stored', async () => {
+  test('is halved until each bad result fails alone and is kept; the rest is stored', async () => {
     const batch = await fetchBatch(40)
     await askedEnough(world)
     const bent = bend(bend(batch, 7, { resultsCount: 1e300 }), 30, { checkUrl: 'https://a\0b' })
@@ -112,7 +112,7 @@ describe('a batch that the database refuses', () => {
     assert.equal(body.resultsCount, 1e300)
   })
 
-  test('has its dictionary halved as well: an app that cannot be stored fails its own result only', async () => {
+  test('has its dictionary halved as well: an app that cannot be stored fails its own result', async () => {
     const batch = await fetchBatch(5)
     await askedEnough(world)
     const app = { rank: 1, absolute: 1, appId: '1\0', title: null, developer: null, icon: null, url: null }

@@ -31,7 +31,7 @@ async function listMoved(): Promise<string[]> {
   return rows.map(({ name }) => name)
 }
 
-test('months that ended 92 days ago are moved with their indexes, once, and are read and written as before', async () => {
+test('months that ended 92 days ago are moved with their indexes, once, and work as before', async () => {
   const { sql } = planning.db
   await sql`
     insert into ranking (target_id, slot, captured_at, depth, app_ids)

@@ -67,7 +67,7 @@ describe('evidence', () => {
     )
   })
 
-  test('of the same task from two recorders at once is one charge: the second waits, and finds it recorded', async () => {
+  test('of the same task from two recorders at once is one charge: the second waits for it', async () => {
     const facts = await claimKeywords(['yoga', 'pilates'])
     const second = await world.db.begin(async (tx) => {
       await adoptTasks(tx, facts, 60_000)
@@ -122,7 +122,7 @@ describe('evidence', () => {
     assert.deepEqual(await readMoney(world.db), { charge: 1200 })
   })
 
-  test('of a task that was released and dropped since is charged to those who had reserved for it', async () => {
+  test('of a task released and dropped since is charged to those who had reserved for it', async () => {
     await watch(world, ['yoga'], { project: 'health' })
     const [fact] = await claimKeywords(['yoga'], null)
     assert.ok(fact !== undefined)
@@ -152,7 +152,7 @@ describe('evidence', () => {
     )
   })
 
-  test('of a dropped task whose slot another one has by now is a duplicate, and changes neither of them', async () => {
+  test('of a dropped task whose slot another one has is a duplicate, and changes neither', async () => {
     const [fact] = await claimKeywords(['yoga'])
     assert.ok(fact !== undefined)
     await world.db.sql`update post set state = 'ready', token = null`

@@ -76,7 +76,7 @@ test('each endpoint has a number of its own', async () => {
   assert.equal(new Set(numbers.filter((endpoint) => endpoint !== null)).size, ENDPOINTS.length)
 })
 
-test('an endpoint is outstanding by a task that is posted and not leased, or by an unknown post', async () => {
+test('an endpoint is outstanding by a posted task without a lease, or by an unknown post', async () => {
   const { sql } = planning.db
   const some = fc.record({
     endpoint: fc.constantFrom(...ENDPOINTS),

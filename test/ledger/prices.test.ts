@@ -84,7 +84,7 @@ async function chargeTasks(tasks: readonly { depth: number; costMicros: number }
 }
 
 describe('a billing unit that the service has changed', () => {
-  test('is learned by the first charge, told once, and used for plans and refunds, so that the books agree', async () => {
+  test('is learned by the first charge, told once, and used for plans and refunds', async () => {
     await watchAny(world, 'app_watch', {
       app_id: '1480010017',
       store: 'ios_store',
@@ -146,7 +146,7 @@ describe('a billing unit that the service has changed', () => {
     )
   })
 
-  test('is not made up where a charge fits the unit that is known, and forgotten where it fits again', async () => {
+  test('is not made up where a charge fits the known unit, and forgotten where it fits again', async () => {
     await chargeTasks([{ depth: 50, costMicros: 1200 }])
     assert.deepEqual(await readUnit(), { results: 100, micros: 1200 })
     await emptyTables(world.db.sql)
@@ -215,7 +215,7 @@ describe('one answer with a wrong cost', () => {
   }
   const generous = { budget: { maxDayMicros: 1e9, maxMonthMicros: null } }
 
-  test('stops nothing: the price list is read again, and one task is bought at its price before the others', async () => {
+  test('stops nothing: the price list is read again, and one task is bought before the others', async () => {
     await buyWithWrongCost()
     assert.equal((await readUnit()).micros, 1200)
     assert.match(
@@ -273,7 +273,7 @@ describe('one answer with a wrong cost', () => {
 })
 
 describe('while the price of a function is not known', () => {
-  test('a post whose answer was lost is the one in flight, and the others say what they wait for', async () => {
+  test('a post whose answer was lost is the one in flight; the others say why they wait', async () => {
     await putFaults(world.sandboxUrl, { dearTask: {}, lost: { path: 'task_post' } })
     const first = await planPost(world, ['yoga'])
     const second = await planPost(world, ['pilates'])

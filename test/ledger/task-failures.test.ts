@@ -72,7 +72,7 @@ describe('a task that the store failed', () => {
     assert.equal((await readTask()).state, 'posted')
   })
 
-  test('is not taken back when it was posted again while another one of its batch was waited for', async () => {
+  test('is not taken back when it was posted again while its batch was waited for', async () => {
     await watchKeywords(world, ['pilates'], { project: 'one' })
     await buy(world)
     const tasks = await world.db.sql<{ id: string; serviceId: string }[]>`
@@ -196,7 +196,7 @@ describe('what is put off', () => {
     return { ...task }
   }
 
-  test('by trouble is asked for by its id, each time twice as late, and never later than it was due', async () => {
+  test('by trouble is asked for by its id, each time twice as late, never later than due', async () => {
     assert.deepEqual(await putOffAfter('10 seconds', 'Lost.', 60_000), { pause: 1, ask: 1 })
     assert.deepEqual(await putOffAfter('10 minutes', 'Lost.', 60_000), { pause: 1, ask: 10 })
     assert.deepEqual(await putOffAfter('20 minutes', 'Lost.', 60_000), { pause: 1, ask: 20 })

@@ -26,7 +26,7 @@ const readReserved = () => planning.db.sql`
 
 describe('a time zone that is changed', () => {
   for (const zone of ZONES) {
-    test(`to ${zone} in a transaction that is open while planned tasks are dropped leaves no reservation`, async () => {
+    test(`to ${zone} while planned tasks are dropped leaves no reservation`, async () => {
       await planning.plan()
       await planning.openAnother().begin(async (person) => {
         await person`update project set timezone = ${zone}`
@@ -40,7 +40,7 @@ describe('a time zone that is changed', () => {
       assert.deepEqual(await readSpendDifferences(planning.db.sql), [])
     })
 
-    test(`to ${zone} while a plan is not committed leaves its reservation on the day on which it ends`, async () => {
+    test(`to ${zone} while a plan is not committed leaves its reservation on its last day`, async () => {
       const person = planning.openAnother()
       await planDueTasks(
         planning.db,
@@ -92,7 +92,7 @@ describe('a time zone that is changed', () => {
   })
 })
 
-test('the books are compared by scope and day: what is lacking on one day and too much on another is told', async () => {
+test('the books are compared by scope and day: a lack of one is no surplus of another', async () => {
   await planning.spend('a', 1200, '2026-03-09 12:00+00')
   await planning.spend('a', 1200, '2026-03-10 12:00+00')
   await planning.db.sql`
@@ -117,7 +117,7 @@ test('the books are compared by scope and day: what is lacking on one day and to
   ])
 })
 
-test('a project that was copied without triggers has the days of its time zone from the next plan on', async () => {
+test('a project copied without triggers has the days of its time zone from the next plan on', async () => {
   await planning.db.sql`delete from money_zone`
   await planning.db.sql`update project set timezone = 'Pacific/Kiritimati'`
   assert.equal((await planning.plan()).planned, 5)

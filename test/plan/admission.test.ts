@@ -166,7 +166,7 @@ describe('a target of several projects', () => {
     assert.deepEqual(await cutsOf(), { yoga: 'project_budget' })
   })
 
-  test('that only one of them can pay stands before all later ones of the other, in the next piece as well', async () => {
+  test('that only one can pay stands before all later ones of the other, in the next piece too', async () => {
     await planning.setBudget('a', { dailyMicros: 3600 })
     await planning.watch('a', ['first of all', 'yoga'], { depth: 300, priority: 2 })
     await planning.watch('b', ['yoga'], { depth: 300, priority: 2 })
@@ -213,8 +213,8 @@ const price = (name: string, normalMicros: number) => ({
 })
 
 async function setAccount(fields: Record<string, unknown>): Promise<void> {
-  await planning.db
-    .sql`insert into account_usage ${planning.db.sql({ login: 'test', prices: planning.db.sql.json([]), ...fields })}`
+  const { sql } = planning.db
+  await sql`insert into account_usage ${sql({ login: 'test', prices: sql.json([]), ...fields })}`
 }
 
 interface Asked {

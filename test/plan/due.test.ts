@@ -95,7 +95,7 @@ async function take(each: Step, clock: { ms: number }): Promise<void> {
 }
 
 describe('whatever people and runners did', () => {
-  test('a plan buys what reading every watch finds due and affordable, and the rest is told as cut and waits', async () => {
+  test('a plan buys what reading every watch finds due and affordable; the rest waits as cut', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 14 }), maxDayMicros, async (steps, maxMicros) => {
         const { db } = planning
@@ -159,7 +159,7 @@ describe('whatever people and runners did', () => {
     )
   })
 
-  test('the very first opening, ended before it notes how far it is, leaves no slot between it and the next', async () => {
+  test('the very first opening, ended before it notes how far it is, leaves no slot out', async () => {
     const { db } = planning
     await planning.clear()
     await planning.setNow(new Date(START_MS))

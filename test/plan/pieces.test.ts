@@ -142,7 +142,7 @@ test('a slot that begins soon is opened before, and planned when it has begun', 
   assert.equal((await planning.plan()).planned, 1)
 })
 
-test('a session that planned while the tables were small reads none of them as a whole when they have grown', async (t) => {
+test('a session that planned on small tables reads none as a whole when they have grown', async (t) => {
   const planning = await createPlanning()
   t.after(() => planning.drop())
   const { sql } = planning.db

@@ -153,7 +153,7 @@ describe('a plan', () => {
     assert.deepEqual(await planning.plannedKeywords(), ['1002'])
   })
 
-  test('buys charts and reviews by their own billing units, each category of a collection for itself', async () => {
+  test('buys charts and reviews by their own billing units, each category for itself', async () => {
     const { sql } = planning.db
     const place = { project: 'a', location_code: 2840, language_code: 'en' }
     const charts = [
@@ -182,7 +182,7 @@ describe('a plan', () => {
     )
   })
 
-  test('brings raw pages when any project asks for them, at the same price, from the next slot on', async () => {
+  test('brings raw pages when a project asks for them, at the same price, from the next slot', async () => {
     const android = { store: 'android_store', depth: 30 }
     const wants = async () => {
       const rows = await planning.db.sql`

@@ -46,7 +46,7 @@ async function slotsOf(every: string, zoneName: string, at: readonly Date[]): Pr
 }
 
 describe('the slot of an instant', () => {
-  test('began at the instant or before, less than one period ago, on the grid of 2001-01-01 00:00 UTC', async () => {
+  test('began less than one period ago, on the grid of 2001-01-01 00:00 UTC', async () => {
     await fc.assert(
       fc.asyncProperty(
         hours,

@@ -33,7 +33,7 @@ test(
   },
 )
 
-test('what a budget has cut is bought as far as it reaches when it is raised, in pieces of any size', async () => {
+test('what a budget has cut is bought as far as the raised one reaches, in pieces of any size', async () => {
   await planning.setBudget('a', { dailyMicros: PRICE })
   await planning.watch('a', keywords(50))
   await planning.plan()

@@ -75,7 +75,7 @@ async function chargedWhenClaimedAt(postId: string, beforeMidnight: string): Pro
 }
 
 describe('a claim', () => {
-  test('that waits over midnight spends the money of the new day, so that no plan gives it away again', async () => {
+  test('that waits over midnight spends the money of the new day, and no plan spends it again', async () => {
     const { sql, begin } = world.db
     const postId = await planPost(world, ['yoga'], { every: '31 days' })
     // A zone whose day ends in two seconds: in POSIX, what is to be added to its time to come to UTC.

@@ -107,12 +107,14 @@ describe('a claim', () => {
     const { sql } = world.db
     const place = { project: 'fitness', location_code: 2840, language_code: 'en' }
     await sql`insert into chart_watch ${sql({ ...place, collection: 'topselling_free', category: 'game' })}`
-    await sql`insert into chart_watch ${sql({ ...place, collection: 'topselling_free', depth: 7, priority: 2 })}`
+    await sql`
+      insert into chart_watch ${sql({ ...place, collection: 'topselling_free', depth: 7, priority: 2 })}`
     await sql`insert into chart_watch
       ${sql({ ...place, collection: 'topgrossing', category: 'family', age_rating: 'ages_6_8' })}`
-    await sql`insert into chart_watch ${sql({ ...place, store: 'ios_store', collection: 'new_ios', depth: 1000 })}`
-    await sql`
-      insert into app_watch ${sql({ ...place, store: 'android_store', app_id: 'com.ashlune.yoga', info: true })}`
+    await sql`insert into chart_watch
+      ${sql({ ...place, store: 'ios_store', collection: 'new_ios', depth: 1000 })}`
+    await sql`insert into app_watch
+      ${sql({ ...place, store: 'android_store', app_id: 'com.ashlune.yoga', info: true })}`
     await sql`
       insert into app_watch ${sql({ ...place, store: 'ios_store', app_id: '1480010017', reviews: true })}`
     const claimed: object[] = []
@@ -150,7 +152,7 @@ describe('a claim', () => {
     assert.equal((await claimPost(world.db, postId, randomUUID(), depsOf(world))).kind, 'claimed')
   })
 
-  test('has results delivered where there is an address, and is told of those whose pages are wanted too', async () => {
+  test('has results delivered where there is an address, only told of where pages are wanted', async () => {
     const postId = await planPost(world, ['yoga', 'pilates'], { store: 'android_store', depth: 30 })
     await world.db.sql`
       update task set html = true where target_id = (select id from target where subject = 'pilates')`
@@ -190,7 +192,8 @@ describe('a post whose claim is in doubt', () => {
     const client = clientThat(world, calls, () => assert.fail('it was sent'))
     const db = openOther(world)
     const { sql } = world.db
-    await sql`create function break() returns trigger language plpgsql as 'begin raise exception ''broken''; end'`
+    await sql`create function break() returns trigger language plpgsql as $$
+      begin raise exception 'broken'; end $$`
     await sql`create constraint trigger break after update on post deferrable initially deferred
       for each row execute function break()`
     try {
@@ -228,7 +231,7 @@ describe('a post whose claim is in doubt', () => {
 })
 
 describe('the time to send', () => {
-  test('ends half a second after the claim began, on both clocks, and before the database says so', async () => {
+  test('ends half a second after the claim began, on both clocks', async () => {
     const postId = await planPost(world, ['yoga'])
     const calls: PostCall[] = []
     const claimedMs = performance.now()
@@ -290,7 +293,7 @@ describe('the time to send', () => {
   })
 })
 
-test('a killed runner leaves its claim to another, which finds out before anything is sent again', async () => {
+test('a killed runner leaves its claim to another, which finds out before it sends again', async () => {
   const postId = await planPost(world, ['yoga'])
   const dead = openOther(world)
   assert.equal((await claimPost(dead, postId, randomUUID(), depsOf(world))).kind, 'claimed')

@@ -66,7 +66,7 @@ test(
   },
 )
 
-test('while the service has given no places of a store its address may be wrong: the tasks stay planned', async () => {
+test('while the service has given no places of a store, its tasks stay planned', async () => {
   await watch(world, 'chart_watch', { store: 'ios_store', collection: 'top_free_ios' })
   await assert.rejects(buy(world), { code: 'rejected', message: /Check APP_DATA_URL and APP_DATA_STORES/ })
   const states = await world.db.sql`select state from task`

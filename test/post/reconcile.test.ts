@@ -97,7 +97,7 @@ describe('a lost answer', () => {
     ['service', -5],
     ['service', 5],
   ] as const) {
-    test(`is found when the clock of the ${whose} is ${hours} hours off, and its post is not given back`, async (t) => {
+    test(`is found when the clock of the ${whose} is ${hours} hours off, not given back`, async (t) => {
       if (whose === 'service') await setServiceClock(t, world, hours)
       else t.mock.timers.enable({ apis: ['Date'], now: Date.now() + hours * 60 * MINUTE_MS })
       await loseAnswer(t, 'answer', ['yoga'])
@@ -108,7 +108,7 @@ describe('a lost answer', () => {
     })
   }
 
-  test('is found when the clock of the service was set forward by minutes between the sending and the scan', async (t) => {
+  test('is found when the clock of the service was set forward before the scan', async (t) => {
     await setServiceClock(t, world, -4 / 60)
     await loseAnswer(t, 'answer', ['yoga'])
     await setServiceClock(t, world, 0)
@@ -335,7 +335,7 @@ describe('a scan proves something only when it is complete', () => {
   })
 })
 
-test('what the service no longer tells of ends as failed, is never bought again, and blocks no other post', async (t) => {
+test('what the service no longer tells of fails, is never bought again, and blocks no post', async (t) => {
   await loseAnswer(t, 'answer', ['yoga'])
   await letPass('28 days')
   const asked: TaskIdQuery[] = []

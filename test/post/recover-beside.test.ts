@@ -18,7 +18,7 @@ import { countStates, depsOf, planPosts, readMoney, replaceCalls, watch, work } 
 
 const world = lasting(createWorld)
 
-test('nothing is posted until the recovery has ended, and what was on its way is paid for once', async (t) => {
+test('nothing is posted until the recovery has ended; what was on its way is paid once', async (t) => {
   await watch(world, ['yoga', 'pilates'])
   await watch(world, ['tai chi'], { store: 'android_store', depth: 30 })
   const [first = '', second = ''] = await planPosts(world)

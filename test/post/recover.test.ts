@@ -85,7 +85,7 @@ async function copy(original: TestDatabase): Promise<TestDatabase> {
 async function at<T>(database: TestDatabase, work: (db: Database) => Promise<T>): Promise<T> {
   const name = new URL(database.url).pathname.slice(1)
   const now = new Date(presentMs).toISOString()
-  await database.sql`alter database ${database.sql(name)} set storerank.now = ${database.sql.unsafe(`'${now}'`)}`
+  await database.sql.unsafe(`alter database "${name}" set storerank.now = '${now}'`)
   const db = openDatabase(database.url)
   try {
     return await work(db)
@@ -206,7 +206,7 @@ async function recover(db: Database): Promise<RecoveredTasks> {
 }
 
 describe('a database that was restored from an older copy', () => {
-  test('pays for nothing again: its books are those of the service, and its history is that of the original', async () => {
+  test('pays for nothing again: it has the books of the service, the history of the original', async () => {
     const original = await openTestDatabase()
     await watch(original)
     // With dumps, in the proofs, a month with a backup on day 20; else a week.
@@ -263,7 +263,7 @@ describe('a database that was restored from an older copy', () => {
     assertNothingTwice(await readMeasured())
   })
 
-  test('that began to work beside the original is found by the audit of the night, and posting stops', async () => {
+  test('that works beside the original is found by the audit of the night, and posting stops', async () => {
     const original = await openTestDatabase()
     await watch(original)
     await liveDay(original)

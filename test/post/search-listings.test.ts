@@ -94,7 +94,7 @@ describe('a search in listings', () => {
     await searchListings(depsOf(world, { budget, client }), YOGA)
   })
 
-  test('that breaks a rule of the service is refused by it, costs nothing, and is no gap of a history', async () => {
+  test('that breaks a rule of the service is refused, costs nothing, and is no gap', async () => {
     const query = { offsetToken: 'of another search' }
     await assert.rejects(searchListings(depsOf(world), { ...YOGA, query }), {
       code: 'rejected',
@@ -166,7 +166,7 @@ describe('a search in listings whose answer was lost', () => {
   })
 })
 
-test('a database that was restored from before a search knows its charge again, once', async (t: TestContext) => {
+test('a database restored from before a search knows its charge again, once', async (t: TestContext) => {
   const original = await createTestDatabase()
   const restored = await restoreCopy(original)
   t.after(() => restored.drop())

@@ -68,7 +68,7 @@ const ORIGIN = {
 }
 
 describe('a tag', () => {
-  test('comes back as the task, attempt, database and slot that it was made of, however often the post was refused', () => {
+  test('comes back as the task, attempt, database and slot of which it was made', () => {
     const taskId = '01a1fe40-5038-79f3-b915-9d60b7ec36b2'
     for (const attempt of [1, 9_999, 10_000, 32_767]) {
       assert.deepEqual(parseTag(formatTag({ taskId, attempt, ...ORIGIN })), {
@@ -149,7 +149,7 @@ describe('each answer stands for its own task', () => {
     assert.deepEqual([...gaps], [{ gap: 'failed', reason: `40501: ${message}` }])
   })
 
-  test('a task whose result is not delivered in the form asked for is posted again to be fetched, once', async () => {
+  test('a task not delivered in the form asked for is posted again, once, to be fetched', async () => {
     const refusal = "Invalid Field: 'postback_data'."
     const claim = await claimKeywords(['yoga'])
     const settled = await settle(claim, [answerOf(claim.tasks[0]?.tag ?? '', 40501, refusal)])
@@ -198,7 +198,7 @@ describe('without money', () => {
     assert.deepEqual(await readMoney(world.db), { charge: 2400 })
   })
 
-  test('a real account with little money posts what it can pay for, and the rest when money comes', async () => {
+  test('an account with little money posts what it can pay for, and the rest when money comes', async () => {
     const poor = await createWorld({ sandbox: { readyMs: 3_600_000, balanceUsd: 0.0024 } })
     try {
       const postId = await planPost(poor, ['a', 'b', 'c', 'd'])
@@ -221,7 +221,7 @@ describe('without money', () => {
     assert.deepEqual(await countStates(world.db), { planned: 1 })
   })
 
-  test('a task refused by a code that no list has is its own fault: the others go on, and no account is blamed', async () => {
+  test('a task refused by a code that no list has is its own fault: the others go on', async () => {
     const postId = await planPost(world, ['yoga', 'pilates'])
     const client = clientThat(world, [], ({ tags: [first = '', second = ''] }) =>
       answered([
@@ -234,7 +234,8 @@ describe('without money', () => {
     const [gap] = await world.db.sql`select reason from ranking where gap = 'failed'`
     assert.equal(
       gap?.reason,
-      '40205: The duplicate task limit per hour has been exceeded. The account limits how often the same task may be posted: raise that limit there, or measure less often.',
+      '40205: The duplicate task limit per hour has been exceeded. The account limits how often the same task ' +
+        'may be posted: raise that limit there, or measure less often.',
     )
   })
 
@@ -246,7 +247,7 @@ describe('without money', () => {
     await assert.rejects(work(world, postId, { client }), {
       code: 'account',
       message:
-        /The account is not verified yet: finish that with the service\. What was not posted stays planned\.$/,
+        /account is not verified yet: finish that with the service\. What was not posted stays planned\.$/,
     })
   })
 })
@@ -378,8 +379,8 @@ describe('a runner that lost its claim', () => {
 test('facts are written as soon as the database is back', async () => {
   const postId = await planPost(world, ['yoga'])
   const client = clientThat(world, [], async ({ tags }) => {
-    await world.db
-      .sql`create function break() returns trigger language plpgsql as 'begin raise exception ''broken''; end'`
+    await world.db.sql`create function break() returns trigger language plpgsql as $$
+        begin raise exception 'broken'; end $$`
     await world.db.sql`create trigger break before insert on charge for each row execute function break()`
     setTimeout(() => void world.db.sql`drop function break() cascade`.execute(), 100)
     return answered(tags.map((tag) => answerOf(tag, 20100)))

@@ -58,7 +58,7 @@ test('tasks that were given back one by one are packed into a new post', async (
   assert.equal((await claim(enqueued[0] ?? '')).tasks.length, 2)
 })
 
-test('of more posts than one sweep looks at, the oldest are enqueued, and what it packed itself', async () => {
+test('of more posts than a sweep looks at, the oldest are enqueued, and those it packed', async () => {
   const old = await world.db.sql<{ id: string }[]>`
     insert into post (store, function) select 'ios_store', 'app_searches' from generate_series(1, 1000)
       returning id`

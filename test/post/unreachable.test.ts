@@ -17,7 +17,7 @@ async function findNotPosted(): Promise<string[]> {
   return troubles.filter(({ kind }) => kind === 'not_posted').map(({ message }) => message)
 }
 
-test('a post says why it waits while the list of tasks before it cannot be read, until it is sent', async () => {
+test('a post says why it waits while the list of tasks cannot be read, until it is sent', async () => {
   const postId = await planPost(world, ['yoga'])
   const failing = (error: Error) => ({
     client: replaceCalls(world.client, {

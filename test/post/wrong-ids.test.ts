@@ -62,7 +62,7 @@ async function assertPaidOnce(): Promise<void> {
 }
 
 describe('ids that no task has', () => {
-  test('are not paid a second time when the ready list names the true ones, which the list of the service proves', async () => {
+  test('are not paid twice when the ready list names the true ones, as the list proves', async () => {
     await buyWith({ wrongPostId: 1 })
     assert.equal((await collect(world)).stored, 0)
     assert.deepEqual(await readMoney(world.db), PAID)
@@ -74,7 +74,7 @@ describe('ids that no task has', () => {
     assert.equal((await collect(world)).stored, 3)
   })
 
-  test('are doubted when the service does not know them, and each task is asked for by its true one at once', async () => {
+  test('are doubted when the service knows them not: each task is asked for by its true one', async () => {
     await buyWith({ wrongPostId: 1 })
     assert.equal((await askById()).later, 3)
     assert.deepEqual(await readPosts(), ['unknown'])
@@ -96,7 +96,7 @@ describe('ids that tasks have exchanged', () => {
   })
 })
 
-test('an id is kept when the list has it under its tag, however often the service gives it away', async () => {
+test('an id is kept that the list has under its tag, however often it is given away', async () => {
   await buyWith({})
   await setFaults({ otherAnswer: 1 })
   assert.equal((await collect(world)).later, 3)

@@ -18,7 +18,7 @@ function ask(awaited: number, minutes: number, callMs: number): number[] {
 }
 
 describe('the ready lists', () => {
-  test('are asked at most 20 times in any minute, and never stand still for long while much is awaited', () => {
+  test('are asked at most 20 times in any minute, and never rest long while much is awaited', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1_001, max: 100_000 }),
@@ -44,7 +44,7 @@ describe('the ready lists', () => {
     )
   })
 
-  test('of five thousand results are asked every second while those that are left are enough for all of them', () => {
+  test('of five thousand results are asked every second while what is left suffices', () => {
     const asked = ask(5_000, 1, 0)
     assert.deepEqual(
       asked.slice(0, 8),

@@ -254,7 +254,7 @@ test('an enqueued run is done once, by one of several runners', async () => {
   assert.equal(runs.length, 1)
 })
 
-test('a run whose process was killed is recorded as failed after a day, and one that goes on is not', async () => {
+test('a run whose process was killed counts as failed after a day, one that goes on does not', async () => {
   const { job, begun, release } = heldJob()
   const running = executeJob(first.context, job)
   await begun

@@ -181,7 +181,7 @@ test('a run of a job has a line with its name and its slot', async (t) => {
   assert.equal(find('job done').length, 1, 'what found nothing to do is told at debug')
 })
 
-test('a second charge of a task has a line with its ids where the audit finds it, and where a recovery does', async (t) => {
+test('a second charge has a line with its ids where audit or recovery finds it', async (t) => {
   const { world, context, find } = await openLogged(t)
   await watchKeywords(world, ['yoga'])
   await buy(world)

@@ -75,7 +75,7 @@ describe('a look', () => {
     )
   })
 
-  test('after a sleep runs nothing late where the next slot does the work, but says that it was missed', () => {
+  test('after a sleep runs nothing late where the next slot does it, but says it was missed', () => {
     const { due, missed } = findDueAndMissedSlots(
       'none',
       matches('*/10 * * * *'),

@@ -79,7 +79,7 @@ describe('a slot', () => {
 })
 
 describe('a start', () => {
-  test('of several schedulers at once catches up the latest slot once, and none where the next tick will do', async () => {
+  test('of several schedulers catches up the latest slot once, none where the next tick does', async () => {
     const runners = await Promise.all([world.openRunner(), world.openRunner(), world.openRunner()])
     const jobs = [jobOf('caught-up'), jobOf('left', { catchUp: 'none' })]
     const now = instant('12:00:30')

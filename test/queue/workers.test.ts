@@ -4,7 +4,7 @@ import { pino } from 'pino'
 import { openQueue } from '../../src/queue/queue.ts'
 import { createWorld, until } from '../support/world.ts'
 
-test('as many jobs as a queue may work on run at once and never more, also when all have been done before', async (t) => {
+test('as many jobs as a queue may work on run at once and never more, also in later rounds', async (t) => {
   const world = await createWorld()
   const queue = await openQueue(world.db.url, pino({ level: 'silent' }))
   t.after(async () => {

@@ -38,9 +38,10 @@ const life: Life = await liveLong({
         `${name} ${(heapBytes / MIB).toFixed(1)} (${(codeBytes / MIB).toFixed(1)}) ` +
         `${(rssBytes / MIB).toFixed(0)} ${resources.Timeout ?? 0}/${resources.TCPSocketWrap ?? 0}`,
     )
-    process.stdout.write(
-      `${String(day).padStart(4)} ${String(tasks).padStart(6)}  ${cpuMs < 0 ? 'new server' : `${cpuMs.toFixed(2)} ${(cpuMs / yardstickMs).toFixed(4)}`}  ${statements.toFixed(2)}  ${buffers.toFixed(0)}   ${connections}   ${heaps.join(', ')}  ${trouble}\n`,
-    )
+    const cpu = cpuMs < 0 ? 'new server' : `${cpuMs.toFixed(2)} ${(cpuMs / yardstickMs).toFixed(4)}`
+    const cells = [String(day).padStart(4), String(tasks).padStart(6), ` ${cpu}`, ` ${statements.toFixed(2)}`]
+    cells.push(` ${buffers.toFixed(0)}  `, `${connections}  `, heaps.join(', '), ` ${trouble}`)
+    process.stdout.write(`${cells.join(' ')}\n`)
   },
 }).catch((error) => {
   if (!stopping.signal.aborted) throw error

@@ -121,8 +121,8 @@ async function watch(
   await sql`insert into project (name, timezone) values ('fitness', 'Europe/Berlin')`
   await sql`
     insert into location (store, code, name, type, country_iso_code)
-    select s, c.code, c.place, 'Country', c.place from unnest(array['ios_store', 'android_store']) s
-    cross join jsonb_to_recordset(${sql.json(Object.entries(CODES).map(([place, code]) => ({ place, code })))}) c (place text, code int)`
+    select s, c.code::int, c.place, 'Country', c.place from unnest(array['ios_store', 'android_store']) s
+    cross join jsonb_each_text(${sql.json(CODES)}) c (place, code)`
   await setNow(`${days[0]} 00:00+00`)
   for (const { store, appId, name, role } of APPS)
     await sql`insert into app_watch (project, store, app_id, label, role)

@@ -52,7 +52,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   const database = options.database ?? (await createTestDatabase())
   const setNow = async (instant: string) => {
     const name = new URL(database.url).pathname.slice(1)
-    await database.sql`alter database ${database.sql(name)} set storerank.now = ${database.sql.unsafe(`'${instant}'`)}`
+    await database.sql.unsafe(`alter database "${name}" set storerank.now = '${instant}'`)
   }
   if (options.now !== undefined) await setNow(options.now)
   const sandbox = await startSandbox({ ...SANDBOX, ...options.sandbox })

@@ -25,7 +25,7 @@ const watches = async () =>
   ).count
 
 describe('the example watchlist', () => {
-  test('has two projects, both stores, 25 keywords, 8 apps, and the keywords that are hard to spell', async () => {
+  test('has two projects, both stores, 25 keywords, 8 apps, and keywords hard to spell', async () => {
     const { sql } = world.db
     assert.equal(await insertExampleWatchlist(world.db), true)
     assert.equal((await sql`select from project`).count, 2)

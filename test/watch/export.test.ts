@@ -83,7 +83,8 @@ test('brought in where it came from it changes nothing, and elsewhere it makes t
   for (const fields of odd)
     await source.sql`insert into keyword_watch ${source.sql({ ...KEYWORD_WATCH, ...fields })}`
   const place = { location_code: 2840, language_code: 'en' }
-  await source.sql`insert into app_watch ${source.sql({ ...APP_WATCH, label: ' + Mine ', ...place, info: true, reviews: true, reviews_depth: 200 })}`
+  const read = { ...place, info: true, reviews: true, reviews_depth: 200 }
+  await source.sql`insert into app_watch ${source.sql({ ...APP_WATCH, label: ' + Mine ', ...read })}`
   await source.sql`insert into app_watch ${source.sql({ ...APP_WATCH, app_id: '1002', role: 'competitor' })}`
   await source.sql`insert into chart_watch ${source.sql({ ...CHART_WATCH, category: 'game', depth: 30 })}`
   const csv = await exportAll(source)
@@ -97,7 +98,7 @@ test('brought in where it came from it changes nothing, and elsewhere it makes t
   assert.doesNotMatch(csv, /(^|,)"?[=+@]/m, 'no cell is a formula')
 })
 
-test('a file of several kinds refuses a row that is none or two of them, or that says what its kind has not', async () => {
+test('a file of several kinds refuses a row of none or two, or with what its kind has not', async () => {
   const csv = [
     'project,store,keyword,app_id,collection,location_code,language_code,depth,label',
     'fitness,ios_store,zen,,,2840,en,50,',

@@ -86,11 +86,12 @@ test('cells that say something change a watch, empty ones leave it, and the peri
   )
 })
 
-test('a keyword comes in as it is written, with a mark at the start, semicolons and Windows lines', async () => {
-  const file = `\uFEFF${HEADER.replaceAll(',', ';')}\r\nfitness;ios_store;"3+ math, ""naïve"" ヨガ; 100%";2392;ja\r\n`
+test('a keyword comes in as written, with a mark at the start, semicolons and Windows lines', async () => {
+  const row = 'fitness;ios_store;"3+ math, ""naïve"" ヨガ; 100%";2392;ja'
+  const file = `\uFEFF${HEADER.replaceAll(',', ';')}\r\n${row}\r\n`
   assert.deepEqual(await counts(file), [1, 0, 0, 0])
-  const [row] = await db.sql<{ keyword: string }[]>`select keyword from keyword_watch`
-  assert.equal(row?.keyword, '3+ math, "naïve" ヨガ; 100%')
+  const [stored] = await db.sql<{ keyword: string }[]>`select keyword from keyword_watch`
+  assert.equal(stored?.keyword, '3+ math, "naïve" ヨガ; 100%')
 })
 
 test('apps and charts come in by their own columns', async () => {

@@ -59,6 +59,16 @@ export async function noteOpened(tx: Transaction, horizon: string): Promise<void
 }
 
 /**
+ * Notes, where nothing is opened yet, that intervals go on so many milliseconds ahead: until then the periods
+ * that there are now are opened. The caller holds the lock.
+ */
+export async function noteFirstOpening(tx: Transaction, aheadMs: number): Promise<void> {
+  await tx`
+    update ledger set opened_to = storerank_now() + make_interval(secs => ${aheadMs / 1000})
+    where opened_to = '-infinity'`
+}
+
+/**
  * Locks the open tasks of posts and the named tasks, in the order of their ids. A transaction that changes
  * several tasks does so before it changes the first of them, and before it locks a post.
  */

@@ -6,7 +6,7 @@
  */
 import type { Database, SqlRunner, Transaction } from '../db/database.ts'
 import { readByIndexes } from '../db/joins.ts'
-import { noteOpened, withLedgerLock } from '../ledger/lock.ts'
+import { noteFirstOpening, noteOpened, withLedgerLock } from '../ledger/lock.ts'
 import type { Fragment } from '../ledger/money.ts'
 import { TIMINGS } from '../timings.ts'
 
@@ -96,8 +96,7 @@ function readBegunIntervals({ sql }: Database, horizon: string): Promise<BegunIn
  * @returns how many periods it has looked at
  */
 async function openChanged(tx: Transaction, { slots, slotsOfPeriod }: OpeningPiece): Promise<number> {
-  // The very first time nothing is opened yet: from here on intervals go on where these periods end.
-  await tx`update ledger set opened_to = ${horizonOf(tx)} where opened_to = '-infinity'`
+  await noteFirstOpening(tx, TIMINGS.openAheadMs)
   const [row] = await tx<{ periods: number }[]>`
     with taken as (
       delete from period_change where ctid = any(array(select ctid from period_change limit ${slots}))

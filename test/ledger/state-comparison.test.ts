@@ -1,7 +1,7 @@
 /**
  * What looks for the tasks of a key reads these alone, also where the planner last saw no open task: a
  * partial index that it believes empty costs nothing in its eyes, so that a state beside a key is compared by
- * a subquery (docs/decisions/026-states-in-indexes.md).
+ * a subquery (docs/decisions/019-states-in-indexes.md).
  */
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
@@ -45,7 +45,7 @@ const OF_ALL_TASKS: Readonly<Record<string, number>> = {
   'src/ledger/plan-tasks.ts': 2,
   'src/ledger/recover.ts': 2,
   'src/ledger/task-failures.ts': 3,
-  'src/monitor/figures.ts': 1,
+  'src/monitor/sources/work.ts': 1,
   'src/report/write-reports.ts': 1,
 }
 

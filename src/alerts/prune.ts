@@ -1,6 +1,7 @@
 /** Prunes what alerts have told, and what nobody has rules for any more. */
 import type { Database } from '../db/database.ts'
 import { deleteInPieces, ROWS_AT_ONCE } from '../db/pieces.ts'
+import { sql } from '../db/sql.ts'
 
 /** A cooldown lasts 366 days at most, and a comparison with the best rank 400. */
 const KEEP_DAYS = 400
@@ -16,7 +17,7 @@ export interface PrunedAlerts {
  * already.
  */
 export async function pruneAlerts(db: Database, signal?: AbortSignal): Promise<PrunedAlerts> {
-  const keep = db.sql`make_interval(days => ${KEEP_DAYS})`
+  const keep = sql`make_interval(days => ${KEEP_DAYS})`
   const events = await deleteInPieces(
     db,
     'Pruning old alerts',

@@ -4,6 +4,7 @@
  * (money, jobs, the service) is not tried.
  */
 import type { Database, Transaction } from '../db/database.ts'
+import { sql } from '../db/sql.ts'
 import { applyCooldowns, type Line, toLines } from './content.ts'
 import { type AlertProject, evaluateSlot, readAlertProjects } from './evaluate.ts'
 import { type EventRow, readEvents } from './event.ts'
@@ -31,10 +32,10 @@ export async function tryRules(
     // Read while its tables are the real ones, so that their names in it are taken for the temporary ones.
     const [view] = await tx<{ text: string }[]>`select pg_get_viewdef('alert_history'::regclass) as text`
     for (const table of ['alert_due', 'alert_message', 'alert_event']) {
-      await tx`create temp table ${tx(table)} (like ${tx(`public.${table}`)} including all) on commit drop`
+      await tx`create temp table ${sql.identifier(table)} (like ${sql.identifier(`public.${table}`)} including all) on commit drop`
     }
     await tx.unsafe(`create temp view alert_history as ${view?.text}`)
-    const projects = await readAlertProjects({ sql: tx as never })
+    const projects = await readAlertProjects({ sql: tx })
     for (const each of projects.filter(({ name }) => project === undefined || name === project)) {
       told.push(...(await tryProject(tx, each, days, signal)))
     }

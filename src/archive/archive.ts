@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Database, Transaction } from '../db/database.ts'
 import { inPiece } from '../db/pieces.ts'
+import { sql } from '../db/sql.ts'
 import { ConfigurationError } from '../errors.ts'
 import { listPartitions, type Partition } from '../history/partitions.ts'
 import { makeFolder, sweepDrafts } from '../report/write-file.ts'
@@ -130,17 +131,17 @@ async function dropMonth(
   rows: number,
 ): Promise<void> {
   // As readers lock them, and DROP TABLE would: the table first.
-  await tx`lock table only ${tx(table)} in access exclusive mode`
-  await tx`lock table ${tx(name)} in access exclusive mode`
+  await tx`lock table only ${sql.identifier(table)} in access exclusive mode`
+  await tx`lock table ${sql.identifier(name)} in access exclusive mode`
   const [found] = await tx<{ rows: number; tasks: boolean }[]>`
-    select (select count(*) from ${tx(name)}) as rows, exists (select 1 from task where slot >= ${begins}
+    select (select count(*) from ${sql.identifier(name)}) as rows, exists (select 1 from task where slot >= ${begins}
       and slot < ${ends}) as tasks`
   if (found?.rows !== rows || found.tasks) {
     throw new ConfigurationError(
       `${name} has changed since it was archived, and was not dropped. Run it again.`,
     )
   }
-  await tx`drop table ${tx(name)}`
+  await tx`drop table ${sql.identifier(name)}`
 }
 
 const TARGET = 't.store, t.function, t.subject, t.category, t.location_code, t.language_code'

@@ -5,6 +5,7 @@
  */
 import type { Database, Transaction } from '../db/database.ts'
 import { withoutNestedLoops } from '../db/joins.ts'
+import { sql } from '../db/sql.ts'
 import { adjustCharges } from '../ledger/adjust.ts'
 import { parseTag } from '../ledger/tag.ts'
 import type { Range } from '../post/task-history.ts'
@@ -82,7 +83,7 @@ async function fillListed(tx: Transaction, slices: Iterable<readonly ListedTask[
  * any number. No task of ours is among them: the audit has adopted those before.
  */
 async function findDifferences(tx: Transaction, { from, to }: Range, aheadMs: number): Promise<void> {
-  const ahead = tx`make_interval(secs => ${aheadMs / 1000}::float8)`
+  const ahead = sql`make_interval(secs => ${aheadMs / 1000}::float8)`
   await tx`
     create temporary table audit_found on commit drop as
     with listed as materialized (

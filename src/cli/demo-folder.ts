@@ -5,7 +5,8 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { realpath, rm, writeFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
-import { openDatabase, type Sql } from '../db/database.ts'
+import { openDatabase, type SqlRunner } from '../db/database.ts'
+import { sql } from '../db/sql.ts'
 import { attachEmbedded, type EmbeddedServer } from '../embedded/attach.ts'
 import { ConfigurationError } from '../errors.ts'
 import { makeFolder } from '../report/write-file.ts'
@@ -86,13 +87,13 @@ async function openDraft(
   let isFinished = false
   const close = async () => {
     if (!isFinished) await dropDatabase(session, DRAFT_DATABASE).catch(() => {})
-    await session.end({ timeout: 1 })
+    await session.end()
     await admin.close()
   }
   try {
     await requireFree(session, folder)
     const wasInterrupted = await dropDatabase(session, DRAFT_DATABASE)
-    await session`create database ${session(DRAFT_DATABASE)}`
+    await session`create database ${sql.identifier(DRAFT_DATABASE)}`
     const url = new URL(server.url)
     url.pathname = `/${DRAFT_DATABASE}`
     return {
@@ -101,8 +102,8 @@ async function openDraft(
       wasInterrupted,
       finish: async () => {
         await requireUnused(session, folder)
-        await session`drop database if exists ${session(SANDBOX_DATABASE)}`
-        await session`alter database ${session(DRAFT_DATABASE)} rename to ${session(SANDBOX_DATABASE)}`
+        await session`drop database if exists ${sql.identifier(SANDBOX_DATABASE)}`
+        await session`alter database ${sql.identifier(DRAFT_DATABASE)} rename to ${sql.identifier(SANDBOX_DATABASE)}`
         isFinished = true
       },
       close: async () => {
@@ -111,14 +112,14 @@ async function openDraft(
       },
     }
   } catch (error) {
-    await session.end({ timeout: 1 })
+    await session.end()
     await admin.close()
     throw error
   }
 }
 
 /** The lock lasts as long as the session. */
-async function requireFree(session: Sql, folder: string): Promise<void> {
+async function requireFree(session: SqlRunner, folder: string): Promise<void> {
   const [lock] = await session<{ isOurs: boolean }[]>`
     select pg_try_advisory_lock(hashtext('storerank'), hashtext('demo')) as "isOurs"`
   if (!lock?.isOurs) {
@@ -129,7 +130,7 @@ async function requireFree(session: Sql, folder: string): Promise<void> {
   await requireUnused(session, folder)
 }
 
-async function requireUnused(session: Sql, folder: string): Promise<void> {
+async function requireUnused(session: SqlRunner, folder: string): Promise<void> {
   const users = await session<{ name: string }[]>`
     select distinct coalesce(nullif(application_name, ''), 'a program without a name') as name
       from pg_stat_activity
@@ -142,9 +143,9 @@ async function requireUnused(session: Sql, folder: string): Promise<void> {
 }
 
 /** Whether it was there. */
-async function dropDatabase(sql: Sql, name: string): Promise<boolean> {
-  const there = await sql`select from pg_database where datname = ${name}`
-  if (there.length > 0) await sql`drop database if exists ${sql(name)} with (force)`
+async function dropDatabase(session: SqlRunner, name: string): Promise<boolean> {
+  const there = await session`select from pg_database where datname = ${name}`
+  if (there.length > 0) await session`drop database if exists ${sql.identifier(name)} with (force)`
   return there.length > 0
 }
 

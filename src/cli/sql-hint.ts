@@ -1,5 +1,7 @@
 /** What a person most likely meant where Postgres knows no such table or column. */
-import type postgres from 'postgres'
+import type { SqlRunner } from '../db/database.ts'
+import type { DatabaseError } from '../db/driver.ts'
+import { sql } from '../db/sql.ts'
 import { didYouMean } from '../suggest.ts'
 
 const NO_SUCH_TABLE = '42P01'
@@ -17,32 +19,32 @@ const MOST_READINGS = 252
  * A sentence with the nearest name; empty when there is nothing to say, or Postgres has said it.
  * @param error what the query failed with
  */
-export async function hintAt(error: unknown, query: string, sql: postgres.Sql): Promise<string> {
+export async function hintAt(error: unknown, query: string, db: SqlRunner): Promise<string> {
   const { code, message = '', hint } = error as { code?: string; message?: string; hint?: string }
   if (hint !== undefined) return ''
   const [, name = ''] = /"([^"]+)"|column ([\w.]+)/.exec(message)?.filter(Boolean) ?? []
   switch (code) {
     case NO_SUCH_TABLE:
-      return nameTables(name, await listRelations(sql))
+      return nameTables(name, await listRelations(db))
     case NO_SUCH_COLUMN:
-      return nameColumns(name, query, sql)
+      return nameColumns(name, query, db)
     case SYNTAX:
-      return (await listRelations(sql)).some((relation) => relation.name === query.trim())
+      return (await listRelations(db)).some((relation) => relation.name === query.trim())
         ? `Did you mean "select * from ${query.trim()}"?`
         : ''
     case READ_ONLY:
-      return (await isStandby(sql))
+      return (await isStandby(db))
         ? 'This database takes no changes: it is a standby that follows another server. Write on its primary.'
         : ''
     case DUPLICATE:
-      return nameTwin(error as postgres.PostgresError, sql)
+      return nameTwin(error as DatabaseError, db)
     default:
       return ''
   }
 }
 
-async function isStandby(sql: postgres.Sql): Promise<boolean> {
-  const [row] = await sql<{ is: boolean }[]>`select pg_is_in_recovery() as is`
+async function isStandby(db: SqlRunner): Promise<boolean> {
+  const [row] = await db<{ is: boolean }[]>`select pg_is_in_recovery() as is`
   return row?.is ?? false
 }
 
@@ -62,18 +64,18 @@ function nameTables(name: string, relations: readonly Relation[]): string {
 }
 
 /** Partitions and what pg-boss keeps are nothing that a person asks for. */
-async function listRelations(sql: postgres.Sql): Promise<Relation[]> {
-  return sql<Relation[]>`
+async function listRelations(db: SqlRunner): Promise<Relation[]> {
+  return db<Relation[]>`
     select relname::text as name, relkind = 'v' as "isView" from pg_class
     where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v', 'm')
       and not relispartition order by 1`
 }
 
 /** Among the columns of the tables that the query names. */
-async function nameColumns(name: string, query: string, sql: postgres.Sql): Promise<string> {
+async function nameColumns(name: string, query: string, db: SqlRunner): Promise<string> {
   const column = name.split('.').at(-1) ?? name
   const words = query.toLowerCase().match(/\w+/g) ?? []
-  const rows = await sql<{ name: string }[]>`
+  const rows = await db<{ name: string }[]>`
     select distinct attname::text as name from pg_attribute join pg_class c on c.oid = attrelid
     where relnamespace = 'public'::regnamespace and relname = any(${words}::text[]) and attnum > 0
       and not attisdropped
@@ -89,12 +91,12 @@ async function nameColumns(name: string, query: string, sql: postgres.Sql): Prom
  * however many rows the table has.
  */
 async function nameTwin(
-  { table_name: table, constraint_name: index, detail = '' }: postgres.PostgresError,
-  sql: postgres.Sql,
+  { table_name: table, constraint_name: index, detail = '' }: DatabaseError,
+  db: SqlRunner,
 ): Promise<string> {
   const values = /\)=\((.*)\) already exists\.$/s.exec(detail)?.[1]
   if (table === undefined || index === undefined || values === undefined) return ''
-  const keys = await sql<{ text: string; type: string }[]>`
+  const keys = await db<{ text: string; type: string }[]>`
     select pg_get_indexdef(indexrelid, attnum, true) as text, format_type(atttypid, atttypmod) as type
     from pg_index join pg_attribute on attrelid = indexrelid and attnum <= indnkeyatts
     where indexrelid = to_regclass(${index}) order by attnum`
@@ -105,11 +107,11 @@ async function nameTwin(
   if (readings.length === 0 || readings.length > MOST_READINGS) return ''
   const columns = keys.map(({ type }, place) => `v${place} ${type}`).join(', ')
   const isSame = keys.map(({ text }, place) => `(${text}) = v${place}`).join(' and ')
-  const [twin] = await sql<{ id: string | null }[]>`
+  const [twin] = await db<{ id: string | null }[]>`
     select t.id
-      from json_to_recordset(${JSON.stringify(readings)}::text::json) reading (${sql.unsafe(columns)})
-    cross join lateral (select to_jsonb(t) ->> 'id' as id from ${sql(table)} t
-      where ${sql.unsafe(isSame)} limit 1) t limit 1`
+      from json_to_recordset(${JSON.stringify(readings)}::text::json) reading (${sql.raw(columns)})
+    cross join lateral (select to_jsonb(t) ->> 'id' as id from ${sql.identifier(table)} t
+      where ${sql.raw(isSame)} limit 1) t limit 1`
   return twin === undefined || twin.id === null
     ? ''
     : `The row that has it is: select * from ${table} where id = ${twin.id};`

@@ -7,7 +7,7 @@
  */
 import type { Database, SqlRunner } from '../db/database.ts'
 import { UnavailableError, UnreadableError } from '../errors.ts'
-import { askedColumn, type FetchItem } from '../ledger/hand-out.ts'
+import { ASKED_COLUMN, type FetchItem } from '../ledger/hand-out.ts'
 import { OVERSIZED, readPostback } from '../service/postback.ts'
 import { type EnqueueFetch, leaseRows } from './enqueue-results.ts'
 import { type Fetched, type FindKnown, readOutcome } from './fetch.ts'
@@ -64,7 +64,7 @@ async function findTasks(sql: SqlRunner, webhooks: readonly Pingback[]): Promise
   const rows = await sql<KnownTask[]>`
     select w.service_id as "serviceId", null as path, 'advanced' as kind, k.html, null as "htmlPath", t.store,
       t.function, k.depth,
-      ${askedColumn(sql)}, coalesce(k.state = 'posted', false) as "isOpen"
+      ${ASKED_COLUMN}, coalesce(k.state = 'posted', false) as "isOpen"
     from unnest(${webhooks.map(({ id }) => id)}::text[]) as w (service_id)
     left join task k using (service_id) left join target t on t.id = k.target_id
     where k.id is not null

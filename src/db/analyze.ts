@@ -5,6 +5,7 @@
  * until a fifth is new, and until then a count of new rows by an index reads the rows as well.
  */
 import type { Database } from './database.ts'
+import { sql } from './sql.ts'
 
 /** Pages that a table may grow by, besides doubling, before it is analyzed. */
 const GROWN_PAGES = 100
@@ -29,21 +30,21 @@ export async function keepTables(
  * none.
  * @returns how many were analyzed
  */
-export async function analyzeGrownTables({ sql }: Database): Promise<number> {
-  const grown = await sql<{ name: string }[]>`
+export async function analyzeGrownTables({ sql: db }: Database): Promise<number> {
+  const grown = await db<{ name: string }[]>`
     select c.relname as name from pg_class c
     where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' and c.relpersistence <> 't'
       and pg_relation_size(c.oid) / current_setting('block_size')::int
         > case when c.reltuples < 0 then 0 else 2 * c.relpages + ${GROWN_PAGES}::int end`
-  for (const { name } of grown) await sql`analyze ${sql(name)}`
-  const parents = await sql<{ name: string }[]>`
+  for (const { name } of grown) await db`analyze ${sql.identifier(name)}`
+  const parents = await db<{ name: string }[]>`
     select p.relname as name
     from pg_class p join pg_inherits i on i.inhparent = p.oid join pg_class c on c.oid = i.inhrelid
     where p.relnamespace = 'public'::regnamespace and p.relkind = 'p'
     group by p.oid, p.relname, p.reltuples
     having sum(greatest(c.reltuples, 0)) > case when p.reltuples < 0 then 0
       else 2 * p.reltuples + ${GROWN_ROWS}::int end`
-  for (const { name } of parents) await sql`analyze ${sql(name)}`
+  for (const { name } of parents) await db`analyze ${sql.identifier(name)}`
   return grown.length + parents.length
 }
 
@@ -52,12 +53,12 @@ export async function analyzeGrownTables({ sql }: Database): Promise<number> {
  * Partitions are left to autovacuum, because nothing counts their rows by an index.
  * @returns how many were vacuumed
  */
-export async function vacuumFilledTables({ sql }: Database): Promise<number> {
-  const filled = await sql<{ name: string }[]>`
+export async function vacuumFilledTables({ sql: db }: Database): Promise<number> {
+  const filled = await db<{ name: string }[]>`
     select c.relname as name from pg_class c
     where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' and c.relpersistence <> 't'
       and not c.relispartition
       and pg_stat_get_ins_since_vacuum(c.oid) > ${FILLED_ROWS}::int`
-  for (const { name } of filled) await sql`vacuum (truncate off, skip_locked) ${sql(name)}`
+  for (const { name } of filled) await db`vacuum (truncate off, skip_locked) ${sql.identifier(name)}`
   return filled.length
 }

@@ -8,7 +8,7 @@ import { GuardedSocket } from './guarded-socket.ts'
  * What our statements mean, and how values are written and read, stands on these, and each may be otherwise
  * for the login or the database. All are settings that every login may change, on PostgreSQL 15 and later.
  */
-export const MEANING = {
+export const SEMANTIC_SETTINGS = {
   search_path: 'public',
   // Slots are UTC: adding a day must not meet a change of the clock.
   TimeZone: 'UTC',
@@ -26,7 +26,7 @@ export const MEANING = {
  * What answers nothing and takes longer than most of our statements do, some of them behind a lock that
  * everybody waits for.
  */
-export const SPARING = {
+export const PLANNING_SETTINGS = {
   jit: 'off',
   // By it the check constraints of each partition are parsed for each plan: a quarter of what one keyword's
   // year takes in a history of ten years. Partitions are left out by their bounds, without it.
@@ -37,9 +37,9 @@ export const SPARING = {
  * What work needs beyond that: to write, for as long as it takes, and to find after a crash what was
  * committed.
  */
-export const WORK = {
-  ...MEANING,
-  ...SPARING,
+export const WRITER_SETTINGS = {
+  ...SEMANTIC_SETTINGS,
+  ...PLANNING_SETTINGS,
   default_transaction_read_only: 'off',
   default_transaction_deferrable: 'off',
   // The locks of budget and calls stand on it: each statement sees what was committed before it.
@@ -55,7 +55,7 @@ export const WORK = {
  * A machine that vanished says no goodbye: the server asks after so many seconds of silence, and ends its
  * session 30 s later.
  */
-export const GONE = { tcp_keepalives_idle: 60, tcp_keepalives_interval: 10, tcp_keepalives_count: 3 }
+export const TCP_KEEPALIVE = { tcp_keepalives_idle: 60, tcp_keepalives_interval: 10, tcp_keepalives_count: 3 }
 
 /** For postgres.js: where to, and how. Its types leave `socket` out. */
 export function postgresOptions(url: string) {
@@ -93,7 +93,7 @@ export function pgOptions(url: string) {
 /**
  * The `options` of a session that begins with the settings. What its startup sets by name comes after them.
  */
-export function beginWith(settings: Readonly<Record<string, string | number>>): string {
+export function toStartupOptions(settings: Readonly<Record<string, string | number>>): string {
   return Object.entries(settings)
     .map(([name, value]) => `-c ${name}=${String(value).replaceAll(' ', '\\ ')}`)
     .join(' ')

@@ -3,8 +3,7 @@
  * lock. The waiting session must still wait: the server tells which process blocks another, and not which has
  * blocked it.
  */
-import type postgres from 'postgres'
-import type { Types } from './statement.ts'
+import type { SqlRunner } from './driver.ts'
 
 /** A session whose transaction holds the lock. What its login may not see of another's session is null. */
 export interface LockHolder {
@@ -25,10 +24,10 @@ const QUERY_LENGTH = 80
 /**
  * The sessions that block the waiting one, directly or through others, and wait for no lock themselves. The
  * longest open transaction comes first; none when the session does not wait any more.
- * @param sql another session than the waiting one
+ * @param observer another session than the waiting one
  */
-export async function readLockHolders(sql: postgres.ISql<Types>, waitingPid: number): Promise<LockHolder[]> {
-  return sql<LockHolder[]>`
+export async function readLockHolders(observer: SqlRunner, waitingPid: number): Promise<LockHolder[]> {
+  return observer<LockHolder[]>`
     with recursive chain (pid) as (
       select unnest(pg_blocking_pids(${waitingPid}))
       union select unnest(pg_blocking_pids(pid)) from chain where pid <> 0

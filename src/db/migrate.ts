@@ -6,12 +6,10 @@
  */
 import { fileURLToPath } from 'node:url'
 import { type MigrationMeta, readMigrationFiles } from 'drizzle-orm/migrator'
-import postgres from 'postgres'
 import packageJson from '../../package.json' with { type: 'json' }
 import { parseDatabaseUrl } from '../database-url.ts'
 import { ConfigurationError } from '../errors.ts'
-import { beginWith, postgresOptions, WORK } from './connection.ts'
-import { type Database, int8, type SqlRunner } from './database.ts'
+import { type Database, openDatabase, type SqlRunner } from './database.ts'
 import {
   distributeRanking,
   dropLocalCopy,
@@ -29,7 +27,8 @@ import { type Objects, readObjects } from './object-files.ts'
 import { applyObjects, dropObjectsForMigration, type Identity } from './objects.ts'
 import { OWN_SCHEMAS, refuseMissingRights, refusePooler, refuseUnfitDatabase } from './requirements.ts'
 import * as roles from './roles.ts'
-import { createBegin, type Transaction } from './transaction.ts'
+import { sql } from './sql.ts'
+import type { Transaction } from './transaction.ts'
 
 /** A schema as the files of one version describe it. */
 export interface Schema {
@@ -82,29 +81,21 @@ interface Applied {
  *   storerank or was never released, and when an object of a person is in the way
  */
 export async function migrate(url: string, schema: Schema = PRESENT): Promise<boolean> {
-  const options = migrationOptions(url)
-  const client = postgres(options)
-  const another = postgres(options)
+  const db = openMigration(url)
+  const another = db.openSession(LOCKING.lockTimeoutMs)
   try {
-    await refuseUnfitDatabase(client)
-    await refusePooler(client, another)
-    const begin = createBegin(client, { observer: another })
+    await refuseUnfitDatabase(db.sql)
+    await refusePooler(db.sql, another)
     // Without the lock first, so that who holds it keeps nobody out of a database that is up to date.
-    if (await begin(async (tx) => isCurrent(await readKnown(tx, schema), schema))) return false
-    return await begin((tx) => bringUpToDate(tx, schema), { ...LOCKING, limitMs: NO_LIMIT_MS })
+    if (await db.begin(async (tx) => isCurrent(await readKnown(tx, schema), schema))) return false
+    return await db.begin((tx) => bringUpToDate(tx, schema), { ...LOCKING, limitMs: NO_LIMIT_MS })
   } finally {
-    await Promise.all([client.end({ timeout: 5 }), another.end({ timeout: 5 })])
+    await Promise.all([another.end(), db.close()])
   }
 }
 
-function migrationOptions(url: string) {
-  return {
-    ...postgresOptions(url),
-    max: 1,
-    onnotice: () => {},
-    types: { int8 },
-    connection: { application_name: 'storerank migrate', options: beginWith(WORK) },
-  }
+function openMigration(url: string): Database {
+  return openDatabase(url, { name: 'storerank migrate', maxConnections: 1 })
 }
 
 async function bringUpToDate(tx: Transaction, schema: Schema): Promise<boolean> {
@@ -146,14 +137,13 @@ async function replaceObjects(
  *   distributed
  */
 export async function distribute(url: string): Promise<void> {
-  const client = postgres(migrationOptions(url))
+  const db = openMigration(url)
   try {
-    const begin = createBegin(client)
-    const coordinator = await requireCluster(client)
+    const coordinator = await requireCluster(db.sql)
     const { password } = parseDatabaseUrl(url)
-    await begin((tx) => openLoop(tx, coordinator, password), LOCKING)
-    await tryLoop(client, coordinator)
-    await begin(
+    await db.begin((tx) => openLoop(tx, coordinator, password), LOCKING)
+    await tryLoop(db.sql, coordinator)
+    await db.begin(
       async (tx) => {
         await waitForMigrations(tx)
         const { objects } = await readKnown(tx, PRESENT)
@@ -167,9 +157,9 @@ export async function distribute(url: string): Promise<void> {
       },
       { ...LOCKING, limitMs: NO_LIMIT_MS },
     )
-    await dropLocalCopy(client)
+    await dropLocalCopy(db.sql)
   } finally {
-    await client.end({ timeout: 5 })
+    await db.close()
   }
 }
 
@@ -199,7 +189,7 @@ async function migrateTables(
 async function makeOwnSchemas(tx: Transaction): Promise<void> {
   const missing = await tx<{ name: string }[]>`
     select name from unnest(${OWN_SCHEMAS}::text[]) name where to_regnamespace(name) is null`
-  for (const { name } of missing) await tx`create schema ${tx(name)}`
+  for (const { name } of missing) await tx`create schema ${sql.identifier(name)}`
 }
 
 /** As Drizzle's own migrator does, but in the transaction that applies the objects as well. */
@@ -220,11 +210,11 @@ async function applyMigrations(tx: Transaction, migrations: readonly MigrationMe
  * goes on: the views that it reads outlast an update.
  * @throws ConfigurationError when the schema is older or newer than this storerank.
  */
-export async function requireCurrentSchema({ sql }: Database): Promise<void> {
-  const [login] = await sql<{ maySee: boolean }[]>`
+export async function requireCurrentSchema({ sql: db }: Database): Promise<void> {
+  const [login] = await db<{ maySee: boolean }[]>`
     select coalesce(has_schema_privilege(to_regnamespace('drizzle')::oid, 'usage'), true) as "maySee"`
   if (!login?.maySee) return
-  const applied = await readApplied(sql)
+  const applied = await readApplied(db)
   refuseOtherSchemas(applied, PRESENT)
   if (!isCurrent(applied, PRESENT)) {
     throw new ConfigurationError(
@@ -237,8 +227,8 @@ export async function requireCurrentSchema({ sql }: Database): Promise<void> {
  * For a process that goes on working.
  * @throws ConfigurationError when a newer storerank has migrated the database since this one began
  */
-export async function refuseNewerSchema({ sql }: Database): Promise<void> {
-  if (isNewer(await readApplied(sql), PRESENT)) {
+export async function refuseNewerSchema({ sql: db }: Database): Promise<void> {
+  if (isNewer(await readApplied(db), PRESENT)) {
     throw new ConfigurationError(
       'A newer storerank has migrated the database while this one was running, so this one has stopped ' +
         'in order. Update this installation and start it again.',
@@ -313,18 +303,18 @@ function isLater(version: string, than: string): boolean {
   return version.localeCompare(than, 'en', { numeric: true }) > 0
 }
 
-async function readApplied(sql: SqlRunner): Promise<Applied> {
+async function readApplied(db: SqlRunner): Promise<Applied> {
   // From the catalog: to_regclass remembers what it did not find, and a wait for an advisory lock does not
   // remind it.
-  const tables = await sql<{ name: string }[]>`
+  const tables = await db<{ name: string }[]>`
     select c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
       where n.nspname = 'drizzle'`
   const has = (table: string) => tables.some(({ name }) => name === table)
   if (!has('__drizzle_migrations')) return { migrations: [], objects: null }
-  const migrations = await sql<{ hash: string; stamp: number }[]>`
+  const migrations = await db<{ hash: string; stamp: number }[]>`
     select hash, created_at as stamp from drizzle.__drizzle_migrations`
   if (!has('objects')) return { migrations, objects: null }
-  const [objects = null] = await sql<{ version: string; hash: string; identities: string[] }[]>`
+  const [objects = null] = await db<{ version: string; hash: string; identities: string[] }[]>`
     select version, hash, identities from drizzle.objects`
   return { migrations, objects }
 }

@@ -1,27 +1,26 @@
 /**
- * A pool of postgres.js that gives up its connections when one of them is lost, and goes on with new ones. A
- * connection of postgres.js 3.4.9 begins its next session with what is left of the lost one: bytes that were
- * not sent, so that it hangs; an error that is thrown at the next statement; and while it notices the loss it
- * takes statements that it never answers.
+ * A pool of connections that gives up all of them when one is lost, and goes on with new ones. A connection
+ * of postgres.js begins its next session with what is left of the lost one: bytes that were not sent, so that
+ * it hangs; an error that is thrown at the next statement; and while it notices the loss it takes statements
+ * that it never answers.
  */
 import pLimit from 'p-limit'
-import postgres from 'postgres'
-import { learnArrayTypes, useArrayTypes } from './array-types.ts'
-import { endsSession, interceptStatements, type Statement, senderOf, type Types } from './statement.ts'
+import {
+  type Client,
+  type ClientOptions,
+  connect,
+  createRunner,
+  endsSession,
+  type SqlRunner,
+  send,
+} from './driver.ts'
 import { type Begin, createBegin } from './transaction.ts'
 
-type Client = postgres.Sql<Types>
-export type PoolOptions = postgres.Options<{ int8: postgres.PostgresType<number> }> & { readonly max: number }
-
-/** The client without its own `begin`: a transaction is `Database.begin`. */
-export interface Sql extends postgres.ISql<Types>, Pick<Client, 'options' | 'end'> {}
-
 export interface Pool {
-  readonly sql: Sql
+  readonly sql: SqlRunner
   readonly begin: Begin
-  /** A client with one connection, which begins with its first statement. Its caller ends it. */
-  openSession(connection: Readonly<Record<string, string | number>>): Sql
   load(): PoolLoad
+  close(): Promise<void>
 }
 
 export interface PoolLoad {
@@ -31,100 +30,68 @@ export interface PoolLoad {
   readonly waiting: number
 }
 
-/** The clients that take the place of one another. */
-interface Generation {
-  readonly client: Client
-  readonly send: Statement['handler']
-  readonly begin: Begin
-}
-
 /**
  * What goes on in the other sessions of a client that was given up may take that long before it is cut off.
  */
 const GIVEN_UP_MS = 60_000
+/** How long a statement may still take when its pool or session is closed. */
+export const CLOSE_TIMEOUT_S = 5
 
 /**
  * Opens lazily: no connection is made before the first statement.
  * @param observer of another pool, for transactions that wait for a lock or hang
  */
-export function createPool(options: PoolOptions, observer?: postgres.ISql<Types>): Pool {
+export function createPool(options: ClientOptions & { readonly max: number }, observer?: SqlRunner): Pool {
   // A client never has more to do than it has connections: its own queue would be worked by those that are
   // lost.
   const limit = pLimit(options.max)
   const givenUp = new Set<Client>()
-  const state = { isEnding: false, statements: 0 }
+  let statements = 0
+  let isClosing = false
 
-  const openNext = (parsed: Client['options']): Generation => {
-    const client = postgres({
-      ...parsed,
-      onclose: () => giveUp(generation),
-    } as unknown as PoolOptions) as Client
-    const begin = createBegin(client, { observer, onLost: () => giveUp(generation) })
-    const generation = { client, send: senderOf(client), begin }
-    return generation
+  const open = (): Client => connect({ ...options, onclose: () => giveUp(client) })
+  const giveUp = (lost: Client) => {
+    if (lost !== client || isClosing) return
+    client = open()
+    givenUp.add(lost)
+    setTimeout(() => void cutOff(lost), GIVEN_UP_MS).unref()
+    void closeIdle(lost)
   }
-  const giveUp = (lost: Generation) => {
-    if (lost !== current || state.isEnding) return
-    current = openNext(lost.client.options)
-    givenUp.add(lost.client)
-    setTimeout(() => closeGivenUp(lost.client), GIVEN_UP_MS).unref()
-    void closeIdle(lost.client)
+  const cutOff = async (lost: Client) => {
+    givenUp.delete(lost)
+    await lost.end({ timeout: 0 })
   }
-  const closeGivenUp = async (client: Client) => {
-    givenUp.delete(client)
-    await client.end({ timeout: 0 })
-  }
-  // One connection that is closed for its age would close the others.
-  const maker = postgres({ ...options, max_lifetime: null })
-  let current = openNext(maker.options)
+  let client = open()
 
-  const connect = async (): Promise<Generation> => {
-    await learnArrayTypes(maker)
-    useArrayTypes(current.client)
-    return current
-  }
-  const send = async (statement: Statement) => {
-    state.statements += 1
-    // The driver does not tell when it has ended.
-    if (statement.cursorFn) return statement.reject(new Error('A cursor needs a session or a transaction.'))
-    const used = await connect().catch((error) => statement.reject(error))
-    if (used === undefined) return
-    statement.catch((error) => {
-      if (endsSession(error)) giveUp(used)
-    })
-    used.send(statement)
-    await statement
-  }
-  const sql = interceptStatements(maker, (statement) => void limit(() => send(statement)).catch(() => {}))
-  return {
-    sql: Object.assign(sql, {
-      options: maker.options,
-      end: async (ending: { timeout?: number }) => {
-        state.isEnding = true
-        await current.client.end(ending)
-        await Promise.all([...givenUp].map(closeGivenUp))
-      },
+  const runner = createRunner((rendered, how) =>
+    limit(async () => {
+      statements += 1
+      const used = client
+      const query = send(used, rendered, how)
+      query.catch((error) => {
+        if (endsSession(error)) giveUp(used)
+      })
+      return query
     }),
+  )
+  return {
+    sql: runner,
     begin: (work, transaction) =>
-      limit(async () => {
-        state.statements += 1
-        const { begin } = await connect()
-        return begin(work, transaction)
+      limit(() => {
+        statements += 1
+        const used = client
+        return createBegin(used, () => giveUp(used), observer)(work, transaction)
       }),
-    openSession: (connection) => openOwn(current.client, connection),
-    load: () => ({ statements: state.statements, waiting: limit.pendingCount }),
+    load: () => ({ statements, waiting: limit.pendingCount }),
+    close: async () => {
+      isClosing = true
+      await client.end({ timeout: CLOSE_TIMEOUT_S })
+      await Promise.all([...givenUp].map(cutOff))
+    },
   }
 }
 
-/** A client with one connection, with the options of another. */
-function openOwn({ options }: Client, connection: Readonly<Record<string, string | number>>): Client {
-  const own = { max: 1, onclose: undefined, connection: { ...options.connection, ...connection } }
-  const client = postgres({ ...options, ...own } as unknown as PoolOptions) as Client
-  useArrayTypes(client)
-  return client
-}
-
-/** Sessions that have nothing to do end now, the others when they have. */
+/** Sessions that have nothing to do end now, the others when they have. The driver's types lack `close`. */
 function closeIdle(client: Client): Promise<void> {
   return (client as Client & { close(): Promise<void> }).close()
 }

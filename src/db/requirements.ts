@@ -2,9 +2,9 @@
  * What storerank needs of a database, of what stands before it, and of the login: each is told with what to
  * do.
  */
-import type postgres from 'postgres'
 import { ConfigurationError } from '../errors.ts'
-import { WORK } from './connection.ts'
+import { WRITER_SETTINGS } from './connection.ts'
+import type { SqlRunner } from './driver.ts'
 import type { Transaction } from './transaction.ts'
 
 /** `unique … nulls not distinct`; tested on 15 to 18. */
@@ -21,8 +21,8 @@ export interface DatabaseNature {
 }
 
 /** @throws ConfigurationError when storerank cannot work in the database, with what to do */
-export async function refuseUnfitDatabase(sql: postgres.Sql): Promise<void> {
-  const [nature] = await sql<DatabaseNature[]>`
+export async function refuseUnfitDatabase(db: SqlRunner): Promise<void> {
+  const [nature] = await db<DatabaseNature[]>`
     select current_database() as database, current_setting('server_version') as version,
       current_setting('server_version_num')::int as "versionNumber",
         current_setting('server_encoding') as encoding,
@@ -66,22 +66,22 @@ export function findObstacle(nature: DatabaseNature): string | null {
  * A pooler that gives one session of the server to several clients loses what a session holds: the locks of
  * the jobs, the notifications of the queue, the settings. Two clients that are connected at once have the
  * same process of the server only behind such a pooler.
- * @param sql one connection, which began with the settings of `WORK`
+ * @param db one connection, which began with the settings of `WRITER_SETTINGS`
  * @param another one connection too
  * @throws ConfigurationError with what to change
  */
-export async function refusePooler(sql: postgres.Sql, another: postgres.Sql): Promise<void> {
-  const pidOf = async (client: postgres.Sql) =>
+export async function refusePooler(db: SqlRunner, another: SqlRunner): Promise<void> {
+  const pidOf = async (client: SqlRunner) =>
     (await client<{ pid: number }[]>`select pg_backend_pid() as pid`)[0]?.pid
-  const first = await pidOf(sql)
+  const first = await pidOf(db)
   const second = await pidOf(another)
-  if (first === second || first !== (await pidOf(sql))) throw new ConfigurationError(SHARED_SESSIONS)
-  const lost = await sql<{ name: string; value: string }[]>`
-    select name, value from unnest(${Object.keys(WORK)}::text[],
-      ${Object.values(WORK)}::text[]) as wanted (name, value)
+  if (first === second || first !== (await pidOf(db))) throw new ConfigurationError(SHARED_SESSIONS)
+  const lost = await db<{ name: string; value: string }[]>`
+    select name, value from unnest(${Object.keys(WRITER_SETTINGS)}::text[],
+      ${Object.values(WRITER_SETTINGS)}::text[]) as wanted (name, value)
     where current_setting(name) <> value`
   if (lost.length === 0) return
-  const [row] = await sql<{ login: string }[]>`
+  const [row] = await db<{ login: string }[]>`
     select format('alter role %I in database %I set', current_user, current_database()) as login`
   const statements = [...lost, { name: 'idle_in_transaction_session_timeout', value: '30s' }].map(
     ({ name, value }) => `${row?.login} ${name} = '${value}';`,

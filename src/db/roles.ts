@@ -3,6 +3,7 @@
  * views. The runner's login owns everything. The grants are in drizzle/objects/rights.sql.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { sql } from './sql.ts'
 import type { Transaction } from './transaction.ts'
 
 export const ROLES = ['storerank_editor', 'storerank_reader']
@@ -36,7 +37,7 @@ export async function grantRoles(tx: Transaction, grants: readonly string[]): Pr
 async function makeRole(tx: Transaction, name: string): Promise<boolean> {
   for (let looks = 1; ; looks += 1) {
     try {
-      await tx.savepoint(async (inner) => inner`create role ${inner(name)} nologin`)
+      await tx.savepoint(async (inner) => inner`create role ${sql.identifier(name)} nologin`)
       return true
     } catch (error) {
       const { code = '' } = error as { code?: string }

@@ -1,14 +1,28 @@
 /**
- * `begin`: the one way to run a transaction. Nothing else in storerank calls the driver's own `begin`, which
- * the type of `Database.sql` does not offer.
+ * `begin`: the one way to run a transaction. postgres.js sends the next statement of a transaction whose
+ * session has ended on another connection, where it is committed at once, or ends the process with a
+ * TypeError; savepoints, COMMIT and ROLLBACK likewise. Therefore a transaction sends nothing once its session
+ * is lost, and the driver never learns how its callback ended.
  */
-import type postgres from 'postgres'
 import { UnavailableError } from '../errors.ts'
+import {
+  type Client,
+  createRunner,
+  type DriverTransaction,
+  endsSession,
+  type Query,
+  type SqlRunner,
+  send,
+} from './driver.ts'
 import { describeLockTimeout, type LockHolder, readLockHolders } from './lock-holder.ts'
-import { createSessionGuard, type SessionGuard, type Transaction } from './session-guard.ts'
-import type { Types } from './statement.ts'
 
-export type { Transaction } from './session-guard.ts'
+/** The statements of one transaction. */
+export interface Transaction extends SqlRunner {
+  /**
+   * Runs `work` behind a savepoint: when it throws, only what it did is rolled back, and its error is thrown.
+   */
+  savepoint<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
+}
 
 export interface TransactionOptions {
   /** What it is, as the subject of a sentence: "Planning". */
@@ -45,27 +59,21 @@ const LOCK_NOT_AVAILABLE = '55P03'
  */
 const LOOKS = 4
 
-interface Surroundings {
-  /**
-   * Another client, that looks at a transaction from outside: who holds its lock, and an end to its session.
-   */
-  readonly observer?: postgres.ISql<Types> | undefined
-  readonly onLost?: () => void
-}
-
-export function createBegin(
-  client: postgres.Sql<Types>,
-  { observer, onLost = () => {} }: Surroundings = {},
-): Begin {
+/**
+ * @param onLost called once when a session was lost, before anybody else learns it
+ * @param observer of another pool, that looks at a transaction from outside: who holds its lock, and an end
+ *   to its session
+ */
+export function createBegin(client: Client, onLost: () => void, observer?: SqlRunner): Begin {
   return async <T>(work: (tx: Transaction) => Promise<T>, options: TransactionOptions = {}): Promise<T> => {
     const { name = 'A transaction', lockTimeoutMs, limitMs = LIMIT_MS } = options
     const locks = createLockWatch(lockTimeoutMs, observer)
-    const session = createSessionGuard(locks.watch, onLost)
+    const session = new GuardedSession(locks.watch, onLost)
     const watchdog = setTimeout(() => giveUp(session, name, limitMs, observer), limitMs)
-    const running = client.begin(options.isReadOnlySnapshot ? SNAPSHOT : '', (tx) =>
-      session.run(tx, (guarded) => {
-        setLimits(guarded, options)
-        return work(guarded)
+    const running = client.begin(options.isReadOnlySnapshot ? SNAPSHOT : '', (driver) =>
+      session.run(driver, (tx) => {
+        setLimits(tx, options)
+        return work(tx)
       }),
     )
     try {
@@ -77,6 +85,83 @@ export function createBegin(
     } finally {
       clearTimeout(watchdog)
     }
+  }
+}
+
+/** The session of one transaction: whether it lives, and the one place that its statements pass. */
+class GuardedSession {
+  /** Rejects with the error that the session ended with; never resolves. */
+  readonly lost: Promise<never>
+  /** The server process; null until a statement was sent. */
+  pid: number | null = null
+  /** Whether the callback has ended. */
+  isOver = false
+  readonly #onSend: (query: Query, pid: number) => void
+  readonly #onLost: () => void
+  readonly #reject: (error: unknown) => void
+  #isLost = false
+  #refusal: Error | null = null
+
+  constructor(onSend: (query: Query, pid: number) => void, onLost: () => void) {
+    this.#onSend = onSend
+    this.#onLost = onLost
+    const { promise, reject } = Promise.withResolvers<never>()
+    promise.catch(() => {})
+    this.lost = promise
+    this.#reject = reject
+  }
+
+  /** From here on every statement is refused, and what becomes of the callback does not matter any more. */
+  lose(error: unknown): void {
+    if (this.#isLost) return
+    this.#isLost = true
+    const reason = error instanceof Error ? error.message : String(error)
+    this.#refusal ??= new UnavailableError(`The session of this transaction has ended: ${reason}`, {
+      cause: error,
+    })
+    this.#onLost()
+    this.#reject(error)
+  }
+
+  /** Runs the callback of the transaction. Once the session is lost, the result never settles. */
+  run<T>(driver: DriverTransaction, work: (tx: Transaction) => Promise<T>): Promise<T> {
+    return this.#untilLost(() => work(this.#guard(driver)).finally(() => this.#end()))
+  }
+
+  #end(): void {
+    this.isOver = true
+    this.#refusal ??= new Error(
+      'A statement came after the end of its transaction, whose callback must await it.',
+    )
+  }
+
+  #guard(driver: DriverTransaction): Transaction {
+    const runner = createRunner(async (rendered, options) => {
+      if (this.#refusal !== null) throw this.#refusal
+      const query = send(driver, rendered, options)
+      query.catch((error) => {
+        if (endsSession(error)) this.lose(error)
+      })
+      this.pid = query.state?.pid ?? this.pid
+      if (this.pid !== null) this.#onSend(query, this.pid)
+      return query
+    })
+    const savepoint = async <T>(work: (tx: Transaction) => Promise<T>) => {
+      if (this.#refusal !== null) throw this.#refusal
+      const inner = driver.savepoint((nested) => this.#untilLost(() => work(this.#guard(nested))))
+      return Promise.race([inner as Promise<T>, this.lost])
+    }
+    return Object.assign(runner, { savepoint })
+  }
+
+  #untilLost<T>(work: () => Promise<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      // In a function of its own, because a callback may throw before it returns a promise.
+      ;(async () => work())().then(
+        (result) => this.#isLost || resolve(result),
+        (error) => this.#isLost || reject(error),
+      )
+    })
   }
 }
 
@@ -94,24 +179,24 @@ function setLimits(tx: Transaction, { lockTimeoutMs, statementTimeoutMs }: Trans
 }
 
 /** Looks who holds the lock while a statement still waits for it. */
-function createLockWatch(lockTimeoutMs: number | undefined, observer?: postgres.ISql<Types>) {
+function createLockWatch(lockTimeoutMs: number | undefined, observer?: SqlRunner) {
   let holders: readonly LockHolder[] = []
   return {
     holders: () => holders,
-    watch: (statement: Promise<unknown>, pid: number) => {
+    watch: (query: Query, pid: number) => {
       if (lockTimeoutMs === undefined || observer === undefined) return
       const timer = setInterval(async () => {
         const found = await readLockHolders(observer, pid).catch(() => [])
         if (found.length > 0) holders = found
       }, lockTimeoutMs / LOOKS)
       const stop = () => clearInterval(timer)
-      statement.then(stop, stop)
+      query.then(stop, stop)
     },
   }
 }
 
 /** Ends the session as well: the server would go on with the statement, and hold its locks. */
-function giveUp(session: SessionGuard, name: string, limitMs: number, observer?: postgres.ISql<Types>): void {
+function giveUp(session: GuardedSession, name: string, limitMs: number, observer?: SqlRunner): void {
   session.lose(new UnavailableError(`${name} had not ended after ${limitMs / 1000} s, and was given up.`))
   if (observer === undefined || session.pid === null) return
   observer`select pg_terminate_backend(${session.pid})`.catch(() => {})

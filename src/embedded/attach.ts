@@ -5,7 +5,8 @@
  */
 
 import { setTimeout as delay } from 'node:timers/promises'
-import postgres from 'postgres'
+import { isDatabaseError, type SqlRunner } from '../db/database.ts'
+import { sql } from '../db/sql.ts'
 import { ConfigurationError, UnavailableError } from '../errors.ts'
 import { USE_YOUR_OWN } from './binaries.ts'
 import { type Cluster, openCluster, urlOf } from './cluster.ts'
@@ -52,7 +53,7 @@ export async function attachEmbedded(options: { home: string; database: string }
     return left
   }
   try {
-    await createDatabase(presence.sql, options.database)
+    await createDatabase(presence.session, options.database)
   } catch (error) {
     await dispose()
     throw error
@@ -104,16 +105,16 @@ async function join(cluster: Cluster): Promise<{ presence: Presence; started: bo
  */
 async function leave(presence: Presence, cluster: Cluster): Promise<void> {
   if (await presence.leave()) await stopServer(cluster)
-  await presence.sql.end({ timeout: 0 })
+  await presence.session.end(0)
 }
 
-async function createDatabase(sql: postgres.Sql, name: string): Promise<void> {
-  const [existing] = await sql`select 1 from pg_database where datname = ${name}`
+async function createDatabase(session: SqlRunner, name: string): Promise<void> {
+  const [existing] = await session`select 1 from pg_database where datname = ${name}`
   if (existing !== undefined) return
   try {
-    await sql`create database ${sql(name)}`
+    await session`create database ${sql.identifier(name)}`
   } catch (error) {
     // duplicate_database, or the unique index beneath it: another process was first.
-    if (!(error instanceof postgres.PostgresError && ['42P04', '23505'].includes(error.code))) throw error
+    if (!(isDatabaseError(error) && ['42P04', '23505'].includes(error.code))) throw error
   }
 }

@@ -7,9 +7,9 @@
  */
 import { once } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
-import postgres from 'postgres'
-import { postgresOptions } from '../db/connection.ts'
-import { endsSession } from '../db/statement.ts'
+import { endsSession } from '../db/driver.ts'
+import { openSession as open, type Session } from '../db/session.ts'
+import { sql } from '../db/sql.ts'
 import { ConfigurationError, UnavailableError } from '../errors.ts'
 
 const FORMAT = 1
@@ -47,31 +47,29 @@ interface Header {
   readonly migrations: readonly string[]
 }
 
-type Session = postgres.Sql
-
 /** The file, piece by piece: what the database had at one instant. `tables` counts up meanwhile. */
 export async function* dumpDatabase(url: string, version: string): AsyncGenerator<Buffer> {
-  const sql = openSession(url)
+  const session = openSession(url)
   try {
-    await sql`begin isolation level repeatable read read only`
-    const header: Header = { format: FORMAT, version, migrations: await readMigrations(sql) }
+    await session`begin isolation level repeatable read read only`
+    const header: Header = { format: FORMAT, version, migrations: await readMigrations(session) }
     yield Buffer.from(`${HEADER}${JSON.stringify(header)}\n`)
     for (const table of ['ranking', 'app_snapshot', 'page']) {
-      const [range] = await sql<{ first: string | null; last: string | null }[]>`
-        select min(slot)::text as first, max(slot)::text as last from ${sql(table)}`
+      const [range] = await session<{ first: string | null; last: string | null }[]>`
+        select min(slot)::text as first, max(slot)::text as last from ${sql.identifier(table)}`
       if (range?.first)
         yield Buffer.from(`select ensure_history_partitions('${range.first}', '${range.last}');\n`)
     }
-    for (const { table, columns } of await listTables(sql)) {
+    for (const { table, columns } of await listTables(session)) {
       const names = columns.map((name) => `"${name}"`).join(', ')
       yield Buffer.from(`copy public."${table}" (${names}) from stdin;\n`)
-      yield* await sql.unsafe(`copy (select ${names} from public."${table}") to stdout`).readable()
+      yield* await session.copyOut(`copy (select ${names} from public."${table}") to stdout`)
       yield Buffer.from('\\.\n')
     }
-    for (const sequence of await listSequences(sql)) yield Buffer.from(sequence)
+    for (const sequence of await listSequences(session)) yield Buffer.from(sequence)
     yield Buffer.from(END)
   } finally {
-    await sql.end({ timeout: 1 })
+    await session.end()
   }
 }
 
@@ -86,20 +84,20 @@ export async function restoreDatabase(url: string, file: AsyncIterable<Buffer>):
   const lost = Promise.withResolvers<never>()
   lost.promise.catch(() => {})
   let isLost = false
-  const sql = openSession(url, { default_transaction_read_only: 'on' }, () => {
+  const session = openSession(url, { default_transaction_read_only: 'on' }, () => {
     isLost = true
     lost.reject(new UnavailableError(LOST))
   })
   const filling: Filling = { transaction: null, tables: 0 }
   try {
-    await Promise.race([restore(sql, file, filling), lost.promise])
+    await Promise.race([restore(session, file, filling), lost.promise])
   } catch (error) {
     if (!isLost && !endsSession(error)) throw error
     const committed = await isCommitted(url, filling).catch(() => null)
     if (committed === true) return filling.tables
     throw new UnavailableError(committed === null ? UNKNOWN : LOST, { cause: error })
   } finally {
-    await sql.end({ timeout: 1 })
+    await session.end()
   }
   return filling.tables
 }
@@ -110,49 +108,49 @@ interface Filling {
   tables: number
 }
 
-async function restore(sql: Session, file: AsyncIterable<Buffer>, filling: Filling): Promise<void> {
+async function restore(session: Session, file: AsyncIterable<Buffer>, filling: Filling): Promise<void> {
   const lines = linesOf(file)
   const first = await lines.next()
-  await refuseUnfit(sql, first.done ? '' : first.value.toString())
-  await sql`begin read write`
-  const [row] = await sql<{ id: string }[]>`select pg_current_xact_id()::text as id`
+  await refuseUnfit(session, first.done ? '' : first.value.toString())
+  await session`begin read write`
+  const [row] = await session<{ id: string }[]>`select pg_current_xact_id()::text as id`
   filling.transaction = row?.id ?? null
-  await sql`set local session_replication_role = replica`
-  await emptyTables(sql)
-  await fill(sql, lines, filling)
+  await session`set local session_replication_role = replica`
+  await emptyTables(session)
+  await fill(session, lines, filling)
 }
 
 /** The answer to COMMIT may be what was lost. */
 async function isCommitted(url: string, { transaction }: Filling): Promise<boolean> {
   if (transaction === null) return false
-  const sql = openSession(url)
+  const session = openSession(url)
   try {
-    const [row] = await sql<{ status: string }[]>`select pg_xact_status(${transaction}::xid8) as status`
+    const [row] = await session<{ status: string }[]>`select pg_xact_status(${transaction}::xid8) as status`
     return row?.status === 'committed'
   } finally {
-    await sql.end({ timeout: 1 })
+    await session.end()
   }
 }
 
-async function fill(sql: Session, lines: AsyncGenerator<Buffer>, filling: Filling): Promise<void> {
+async function fill(session: Session, lines: AsyncGenerator<Buffer>, filling: Filling): Promise<void> {
   for await (const line of lines) {
     const text = line.toString()
     if (text === END) {
-      await sql`commit`
+      await session`commit`
       return
     }
     const statement = text.trimEnd()
     if (COPY.test(statement)) {
-      await copyRows(sql, statement.slice(0, -1), lines)
+      await copyRows(session, statement.slice(0, -1), lines)
       filling.tables += 1
-    } else if (STATEMENT.test(statement)) await sql.unsafe(statement)
+    } else if (STATEMENT.test(statement)) await session.unsafe(statement)
     else throw new ConfigurationError('The file is damaged, or no dump of storerank. Nothing was changed.')
   }
   throw new ConfigurationError('The file ends too early: it is no whole dump. Nothing was changed.')
 }
 
-async function copyRows(sql: Session, statement: string, lines: AsyncGenerator<Buffer>): Promise<void> {
-  const writable = await sql.unsafe(statement).writable()
+async function copyRows(session: Session, statement: string, lines: AsyncGenerator<Buffer>): Promise<void> {
+  const writable = await session.copyIn(statement)
   const failed = once(writable, 'error').then(([error]) => Promise.reject(error))
   failed.catch(() => {})
   let piece: Buffer[] = []
@@ -171,7 +169,7 @@ async function copyRows(sql: Session, statement: string, lines: AsyncGenerator<B
       writable.end()
       // By then the driver has taken the end of the COPY, and takes the next statement.
       await setImmediate()
-      await Promise.race([refuseMisfits(sql, statement), failed])
+      await Promise.race([refuseMisfits(session, statement), failed])
       return
     }
     piece.push(next.value)
@@ -181,8 +179,8 @@ async function copyRows(sql: Session, statement: string, lines: AsyncGenerator<B
 }
 
 /** postgres.js 3.4.9 does not tell what COPY refuses at its end, but the next statement is refused then. */
-async function refuseMisfits(sql: Session, statement: string): Promise<void> {
-  await sql`select`.catch((cause: Error & { code?: string }) => {
+async function refuseMisfits(session: Session, statement: string): Promise<void> {
+  await session`select`.catch((cause: Error & { code?: string }) => {
     if (cause.code !== TRANSACTION_ABORTED) throw cause
     const table = /"(\w+)"/.exec(statement)?.[1]
     throw new ConfigurationError(
@@ -191,17 +189,17 @@ async function refuseMisfits(sql: Session, statement: string): Promise<void> {
   })
 }
 
-async function refuseUnfit(sql: Session, line: string): Promise<void> {
+async function refuseUnfit(session: Session, line: string): Promise<void> {
   if (!line.startsWith(HEADER)) throw new ConfigurationError('The file is no dump of storerank.')
   const { format, version, migrations }: Header = JSON.parse(line.slice(HEADER.length))
-  if (format !== FORMAT || String(migrations) !== String(await readMigrations(sql))) {
+  if (format !== FORMAT || String(migrations) !== String(await readMigrations(session))) {
     throw new ConfigurationError(
       `The dump was made by storerank ${version} with other tables than this one has: restore it with ` +
         'that version, and update then. Nothing was changed.',
     )
   }
   for (const table of TELLING) {
-    const [used] = await sql`select from ${sql(table)} limit 1`
+    const [used] = await session`select from ${sql.identifier(table)} limit 1`
     if (used === undefined) continue
     throw new ConfigurationError(
       `The database is not empty: ${table} has rows. A dump is restored into a new one: set ` +
@@ -211,9 +209,9 @@ async function refuseUnfit(sql: Session, line: string): Promise<void> {
 }
 
 /** What `migrate` has put in comes from the dump. */
-async function emptyTables(sql: Session): Promise<void> {
-  const names = (await listTables(sql)).map(({ table }) => `public."${table}"`)
-  await sql.unsafe(`truncate ${names.join(', ')}`)
+async function emptyTables(session: Session): Promise<void> {
+  const names = (await listTables(session)).map(({ table }) => `public."${table}"`)
+  await session.unsafe(`truncate ${names.join(', ')}`)
 }
 
 function openSession(
@@ -221,20 +219,15 @@ function openSession(
   settings: Readonly<Record<string, string>> = {},
   onLost: () => void = () => {},
 ): Session {
-  return postgres({
-    ...postgresOptions(url),
-    max: 1,
-    idle_timeout: 0,
-    max_lifetime: null,
-    fetch_types: false,
-    onnotice: () => {},
-    onclose: onLost,
-    connection: { application_name: 'storerank dump', TimeZone: 'UTC', DateStyle: 'ISO', ...settings },
+  return open(url, {
+    name: 'storerank dump',
+    settings: { TimeZone: 'UTC', DateStyle: 'ISO', ...settings },
+    onClose: onLost,
   })
 }
 
-async function readMigrations(sql: Session): Promise<string[]> {
-  const rows = await sql<
+async function readMigrations(session: Session): Promise<string[]> {
+  const rows = await session<
     { hash: string }[]
   >`select hash from drizzle.__drizzle_migrations order by created_at, id`
   return rows.map(({ hash }) => hash)
@@ -244,8 +237,8 @@ async function readMigrations(sql: Session): Promise<string[]> {
  * Without partitions, whose rows come with their table, locks, which are those of a moment, and columns that
  * are computed.
  */
-async function listTables(sql: Session): Promise<{ table: string; columns: string[] }[]> {
-  return sql<{ table: string; columns: string[] }[]>`
+async function listTables(session: Session): Promise<{ table: string; columns: string[] }[]> {
+  return session<{ table: string; columns: string[] }[]>`
     select c.relname::text as table, (select json_agg(a.attname order by a.attnum) from pg_attribute a
       where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = '') as columns
     from pg_class c
@@ -254,14 +247,14 @@ async function listTables(sql: Session): Promise<{ table: string; columns: strin
     order by 1`
 }
 
-async function listSequences(sql: Session): Promise<string[]> {
-  const names = await sql<{ name: string }[]>`
+async function listSequences(session: Session): Promise<string[]> {
+  const names = await session<{ name: string }[]>`
     select relname::text as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'S'
       order by 1`
   const statements: string[] = []
   for (const { name } of names) {
-    const [at] = await sql<{ last: string; isCalled: boolean }[]>`
-      select last_value::text as last, is_called as "isCalled" from ${sql(name)}`
+    const [at] = await session<{ last: string; isCalled: boolean }[]>`
+      select last_value::text as last, is_called as "isCalled" from ${sql.identifier(name)}`
     if (at !== undefined) statements.push(`select setval('public."${name}"', ${at.last}, ${at.isCalled});\n`)
   }
   return statements

@@ -6,8 +6,7 @@
 
 import { resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import postgres from 'postgres'
-import { postgresOptions } from '../db/connection.ts'
+import { openSession, type Session } from '../db/session.ts'
 import { type Cluster, urlOf } from './cluster.ts'
 
 /** A number that is used for no other advisory lock in the database `postgres`. */
@@ -21,9 +20,9 @@ const RECONNECT_PAUSE_MS = 200
 /** Within this time after a crash of the server all processes have connected again, and hold their locks. */
 const RETURN_LIMIT_MS = 5_000
 
-/** One user's presence at the server. `sql` is its connection, to the database `postgres`. */
+/** One user's presence at the server. `session` is its connection, to the database `postgres`. */
 export interface Presence {
-  sql: postgres.Sql
+  session: Session
   port: number
   /** Leaves; true when no process is left. Then no process can join before the connection ends. */
   leave(): Promise<boolean>
@@ -36,45 +35,38 @@ export interface Presence {
  */
 export async function joinServer(cluster: Cluster, port: number): Promise<Presence> {
   let here = false
-  const sql = postgres({
-    // The server proves that it knows the password before it is told anything.
-    ...postgresOptions(urlOf(cluster, port, 'postgres')),
-    max: 1,
-    // The lock lives as long as the connection: it must not be recycled.
-    idle_timeout: 0,
-    max_lifetime: null,
-    fetch_types: false,
-    backoff: () => RECONNECT_PAUSE_MS / 1000,
-    connection: { application_name: 'storerank presence' },
-    onnotice: () => undefined,
+  // The server proves that it knows the password before it is told anything.
+  const session = openSession(urlOf(cluster, port, 'postgres'), {
+    name: 'storerank presence',
+    reconnectPauseMs: RECONNECT_PAUSE_MS,
     // A server that recovers from a crash has cut all connections, and we are still here.
-    onclose: () => {
+    onClose: () => {
       if (here) lockShared().catch(() => undefined)
     },
   })
-  const lockShared = () => sql`select pg_advisory_lock_shared(${PRESENCE_LOCK})`
+  const lockShared = () => session`select pg_advisory_lock_shared(${PRESENCE_LOCK})`
 
-  const limit = setTimeout(() => sql.end({ timeout: 0 }), JOIN_LIMIT_MS)
+  const limit = setTimeout(() => session.end(0), JOIN_LIMIT_MS)
   try {
-    const [server] = await sql<{ folder: string }[]>`select current_setting('data_directory') as folder`
+    const [server] = await session<{ folder: string }[]>`select current_setting('data_directory') as folder`
     if (server === undefined || resolve(server.folder) !== cluster.dataDirectory) {
       throw new Error(`the server on port ${port} is another one: it works on ${server?.folder}`)
     }
     await lockShared()
     here = true
   } catch (error) {
-    await sql.end({ timeout: 0 })
+    await session.end(0)
     throw error
   } finally {
     clearTimeout(limit)
   }
 
   return {
-    sql,
+    session,
     port,
     leave() {
       here = false
-      return isLast(sql).catch(() => false)
+      return isLast(session).catch(() => false)
     },
   }
 }
@@ -84,11 +76,11 @@ export async function joinServer(cluster: Cluster, port: number): Promise<Presen
  * gone throws. A crash of the server takes the locks of all processes: after one the others first have time
  * to lock again, or the server would be stopped under them.
  */
-async function isLast(sql: postgres.Sql): Promise<boolean> {
-  const elapsedMs = await sinceCrash(sql)
+async function isLast(session: Session): Promise<boolean> {
+  const elapsedMs = await sinceCrash(session)
   if (elapsedMs !== undefined && elapsedMs < RETURN_LIMIT_MS) await delay(RETURN_LIMIT_MS - elapsedMs)
-  await sql`select pg_advisory_unlock_shared(${PRESENCE_LOCK})`
-  const [answer] = await sql<{ last: boolean }[]>`select pg_try_advisory_lock(${PRESENCE_LOCK}) as last`
+  await session`select pg_advisory_unlock_shared(${PRESENCE_LOCK})`
+  const [answer] = await session<{ last: boolean }[]>`select pg_try_advisory_lock(${PRESENCE_LOCK}) as last`
   return answer?.last === true
 }
 
@@ -97,8 +89,8 @@ async function isLast(sql: postgres.Sql): Promise<boolean> {
  * none. It starts its checkpointer anew then, which otherwise begins a millisecond or two after the
  * postmaster.
  */
-async function sinceCrash(sql: postgres.Sql): Promise<number | undefined> {
-  const [crash] = await sql<{ elapsedMs: number }[]>`
+async function sinceCrash(session: Session): Promise<number | undefined> {
+  const [crash] = await session<{ elapsedMs: number }[]>`
     select extract(epoch from clock_timestamp() - backend_start)::float8 * 1000 as "elapsedMs"
     from pg_stat_activity
     where backend_type = 'checkpointer' and backend_start > pg_postmaster_start_time() + interval '100 ms'`

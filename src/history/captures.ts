@@ -4,7 +4,7 @@
  * slot.
  */
 import type { RawPage } from '../collect/fetch.ts'
-import type { Transaction } from '../db/database.ts'
+import { sql } from '../db/sql.ts'
 import { collectTasks } from '../ledger/collect.ts'
 
 /** What every captured result has, whatever it measured. */
@@ -22,9 +22,9 @@ export interface Capture {
   readonly problem: string | null
 }
 
-/** The columns of `Capture`, in the order in which every statement names them: `captureColumns`. */
-export function columnsOf(tx: Transaction, captures: readonly Capture[]) {
-  return tx`
+/** The columns of `Capture`, in the order in which every statement names them: `CAPTURE_COLUMNS`. */
+export function columnsOf(captures: readonly Capture[]) {
+  return sql`
     ${captures.map((capture) => capture.serviceId)}::text[],
       ${captures.map((capture) => capture.statusCode)}::int[],
     ${captures.map((capture) => capture.capturedAt?.toISOString() ?? null)}::timestamptz[],
@@ -34,21 +34,19 @@ export function columnsOf(tx: Transaction, captures: readonly Capture[]) {
 }
 
 /** The names of `columnsOf`. */
-export function captureColumns(tx: Transaction) {
-  return tx`service_id, status_code, captured_at, check_url, results_returned, problem`
-}
+export const CAPTURE_COLUMNS = sql`service_id, status_code, captured_at, check_url, results_returned, problem`
 
 /**
  * The guard, and what is written with every capture: the task is `collected`, its refund booked,
  * `captured_at` and `check_url` of its target set, and its pages kept. Common table expressions, to stand
- * behind `result` with the columns of `captureColumns`.
+ * behind `result` with the columns of `CAPTURE_COLUMNS`.
  */
-export function collected(tx: Transaction, captures: readonly Capture[]) {
+export function collected(captures: readonly Capture[]) {
   const pages = captures.flatMap((capture) =>
     capture.pages.map((page, index) => ({ ...page, serviceId: capture.serviceId, number: index + 1 })),
   )
-  return tx`
-    ${collectTasks(tx)},
+  return sql`
+    ${collectTasks()},
     refreshed as (
       update target t set captured_at = storerank_now(), check_url = coalesce(measured.check_url, t.check_url)
       from (

@@ -5,6 +5,7 @@
  */
 import type { Database, Transaction } from '../db/database.ts'
 import { deleteInPieces, ROWS_AT_ONCE } from '../db/pieces.ts'
+import { sql } from '../db/sql.ts'
 import { prunePosts, pruneRejected, pruneTasks } from '../ledger/prune.ts'
 
 export interface Pruned {
@@ -28,7 +29,7 @@ const KEEP_DAYS = 90
  * differences and failures.
  */
 export async function pruneWork(db: Database, signal?: AbortSignal): Promise<Pruned> {
-  const keep = db.sql`make_interval(days => ${KEEP_DAYS})`
+  const keep = sql`make_interval(days => ${KEEP_DAYS})`
   const pieces = (deleteSome: (tx: Transaction) => Promise<number>) =>
     deleteInPieces(db, 'Pruning old work', deleteSome, signal)
   return {

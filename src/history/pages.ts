@@ -3,7 +3,7 @@
  * but they cannot be ranked. The gap is `html_only`, written under the same guard as any capture.
  */
 import type { Transaction } from '../db/database.ts'
-import { type Capture, captureColumns, collected, columnsOf } from './captures.ts'
+import { CAPTURE_COLUMNS, type Capture, collected, columnsOf } from './captures.ts'
 
 /**
  * Stores captures that are pages alone; returns the service ids of those that were new. The partitions must
@@ -13,9 +13,9 @@ export async function insertPages(tx: Transaction, captures: readonly Capture[])
   if (captures.length === 0) return []
   const rows = await tx<{ serviceId: string }[]>`
     with result as materialized (
-      select * from unnest(${columnsOf(tx, captures)}) as r (${captureColumns(tx)})
+      select * from unnest(${columnsOf(captures)}) as r (${CAPTURE_COLUMNS})
     ),
-    ${collected(tx, captures)},
+    ${collected(captures)},
     closed as (
       select c.target_id, c.slot, c.depth, t.function, coalesce(r.captured_at,
         clock_timestamp()) as captured_at

@@ -1,6 +1,6 @@
 /** Writes rankings: one row for each search or chart, its apps in one array. */
 import type { Transaction } from '../db/database.ts'
-import { type Capture, captureColumns, collected, columnsOf } from './captures.ts'
+import { CAPTURE_COLUMNS, type Capture, collected, columnsOf } from './captures.ts'
 
 export interface RankingCapture extends Capture {
   readonly resultsCount: number | null
@@ -31,10 +31,10 @@ export async function insertRankings(
         ${captures.map((capture) => `{${capture.appIds.join(',')}}`)}::text[],
         ${captures.map((capture) => capture.incomplete)}::text[],
         ${captures.map((capture) => (capture.absolute === null ? null : `{${capture.absolute.join(',')}}`))}::text[],
-        ${columnsOf(tx, captures)}
-      ) as r (results_count, app_ids, incomplete, absolute, ${captureColumns(tx)})
+        ${columnsOf(captures)}
+      ) as r (results_count, app_ids, incomplete, absolute, ${CAPTURE_COLUMNS})
     ),
-    ${collected(tx, captures)},
+    ${collected(captures)},
     stored as (
       select c.target_id, c.slot, coalesce(r.captured_at, clock_timestamp()) as captured_at, c.depth,
         r.results_count, r.app_ids, r.absolute, r.incomplete

@@ -3,9 +3,9 @@
  * for is kept as long as one of them wants it. The history goes by whole months of UTC, so that a month that
  * nobody wants any more is dropped with its partition; pages, which are large, go by the day.
  */
-import type { Fragment } from 'postgres'
 import type { Database, SqlRunner, Transaction } from '../db/database.ts'
 import { inPiece, ROWS_AT_ONCE } from '../db/pieces.ts'
+import { type Statement, sql } from '../db/sql.ts'
 import { listPartitions, type Partition } from './partitions.ts'
 
 export interface Kept {
@@ -79,27 +79,27 @@ async function prune(db: Database, rule: Rule, signal?: AbortSignal): Promise<Ke
  * Before which instant rows go at all; null: none do. Most months are younger, and not looked at: each look
  * takes all targets.
  */
-async function readLatestSince(sql: SqlRunner, rule: Rule): Promise<Date | null> {
-  const [row] = await sql<{ since: Date | null }[]>`
-    with ${keptTargets(sql, rule)}
+async function readLatestSince(db: SqlRunner, rule: Rule): Promise<Date | null> {
+  const [row] = await db<{ since: Date | null }[]>`
+    with ${keptTargets(rule)}
     select max(since) as since from kept
     where ${rule.keepMs}::float8 is not null or exists (select from project
-      where ${sql(rule.column)} is not null)`
+      where ${sql.identifier(rule.column)} is not null)`
   return row?.since ?? null
 }
 
 /**
  * `kept`: each target with the instant before which its rows go; without those that somebody keeps for ever.
  */
-function keptTargets(sql: SqlRunner, { keepMs, column, unit }: Rule): Fragment {
+function keptTargets({ keepMs, column, unit }: Rule): Statement {
   const seconds = keepMs === null ? null : keepMs / 1000
-  const keep = sql`coalesce(j.${sql(column)}, make_interval(secs => ${seconds}::float8))`
+  const keep = sql`coalesce(j.${sql.identifier(column)}, make_interval(secs => ${seconds}::float8))`
   return sql`
     kept as materialized (
       select t.id as target_id, date_trunc(${unit}::text, storerank_now() - max(${keep}), 'UTC') as since
       from target t left join watch_period p on p.target_id = t.id left join project j on j.name = p.project
       group by t.id having bool_and(${keep} is not null)
-    )` as Fragment
+    )`
 }
 
 /**
@@ -108,7 +108,7 @@ function keptTargets(sql: SqlRunner, { keepMs, column, unit }: Rule): Fragment {
  */
 async function dropMonth(tx: Transaction, rule: Rule, { name, begins, ends }: Partition): Promise<boolean> {
   const [row] = await tx<{ over: boolean }[]>`
-    with ${keptTargets(tx, rule)}
+    with ${keptTargets(rule)}
     select ${ends}::timestamptz <= storerank_now()
       and not exists (
         select from target t left join kept k on k.target_id = t.id where k.since is null
@@ -116,7 +116,7 @@ async function dropMonth(tx: Transaction, rule: Rule, { name, begins, ends }: Pa
       and not (${rule.isOfTasks} and exists (select from task where slot >= ${begins} and slot < ${ends})) as
         over`
   if (!row?.over) return false
-  await tx`drop table ${tx(name)}`
+  await tx`drop table ${sql.identifier(name)}`
   return true
 }
 
@@ -144,14 +144,14 @@ async function prunePiece(
   { table, name, begins, ends }: Partition,
   from: number,
 ): Promise<{ rows: number; last: number }> {
-  const hasNoTask = tx`
+  const hasNoTask = sql`
     and not exists (
       select from task k where k.target_id = h.target_id and k.slot = h.slot and k.state <> 'dropped')`
-  const isWanted = tx`k.target_id >= ${from} and k.since > ${begins} ${rule.isOfTasks ? hasNoTask : tx``}`
+  const isWanted = sql`k.target_id >= ${from} and k.since > ${begins} ${rule.isOfTasks ? hasNoTask : sql``}`
   const [piece] =
     table === 'ranking'
       ? await tx<{ rows: number; last: number }[]>`
-          with ${keptTargets(tx, rule)},
+          with ${keptTargets(rule)},
           old as (
             select h.target_id, h.slot from kept k join ranking_row h on h.target_id = k.target_id
               and h.slot < k.since
@@ -161,10 +161,10 @@ async function prunePiece(
           select delete_rankings(array_agg(target_id), array_agg(slot)) as rows,
             coalesce(max(target_id), 0) as last from old`
       : await tx<{ rows: number; last: number }[]>`
-          with ${keptTargets(tx, rule)},
+          with ${keptTargets(rule)},
           gone as (
-            delete from ${tx(name)} where ctid = any(array(
-              select h.ctid from kept k join ${tx(name)} h on h.target_id = k.target_id and h.slot < k.since
+            delete from ${sql.identifier(name)} where ctid = any(array(
+              select h.ctid from kept k join ${sql.identifier(name)} h on h.target_id = k.target_id and h.slot < k.since
               where ${isWanted}
               order by h.target_id limit ${rule.rowsAtOnce}))
             returning target_id

@@ -1,6 +1,6 @@
 /** Writes snapshots: an app's page, or what the store says of an app above its reviews. */
 import type { Transaction } from '../db/database.ts'
-import { type Capture, captureColumns, collected, columnsOf } from './captures.ts'
+import { CAPTURE_COLUMNS, type Capture, collected, columnsOf } from './captures.ts'
 
 export interface SnapshotCapture extends Capture {
   /** Null when the store does not know the app, or has no review of it (40102). */
@@ -75,12 +75,12 @@ export async function insertSnapshots(
         ${pages.map((page) => page?.releasedAt?.toISOString() ?? null)}::timestamptz[],
           ${pages.map((page) => page?.updatedAt?.toISOString() ?? null)}::timestamptz[],
         ${pages.map((page) => page?.listing.hash ?? null)}::text[]::bytea[],
-        ${columnsOf(tx, captures)}
+        ${columnsOf(captures)}
       ) as r (app, rating, votes_count, reviews_count, price_micros, currency, is_free, version,
         minimum_os_version, size,
-        main_category, installs_count, released_at, updated_at, listing_hash, ${captureColumns(tx)})
+        main_category, installs_count, released_at, updated_at, listing_hash, ${CAPTURE_COLUMNS})
     ),
-    ${collected(tx, captures)},
+    ${collected(captures)},
     stored as (
       insert into app_snapshot (target_id, slot, captured_at, app, found, rating, votes_count, reviews_count,
         price_micros,

@@ -4,10 +4,10 @@
  * stored.
  */
 import { gunzipSync } from 'node:zlib'
-import postgres from 'postgres'
 import { type Fetched, isIdDoubtful, whyUnusable } from '../collect/fetch.ts'
 import { compressBody } from '../collect/kept-body.ts'
-import type { Database, Transaction } from '../db/database.ts'
+import { type Database, isDatabaseError, type Transaction } from '../db/database.ts'
+import type { DatabaseError } from '../db/driver.ts'
 import { doubtIds } from '../ledger/adopt.ts'
 import { lockTasks } from '../ledger/lock.ts'
 import {
@@ -232,11 +232,11 @@ async function ensurePartitions(db: Database, batch: readonly Fetched[]): Promis
  * A RangeError is thrown for values that cannot be written as text: an invalid date, JSON that is too deep or
  * too long.
  */
-type DataError = postgres.PostgresError | RangeError
+type DataError = DatabaseError | RangeError
 
 function isDataError(error: unknown): error is DataError {
   if (error instanceof RangeError) return true
-  return error instanceof postgres.PostgresError && DATA_ERROR.test(error.code)
+  return isDatabaseError(error) && DATA_ERROR.test(error.code)
 }
 
 function add(a: StoredBatch, b: StoredBatch): StoredBatch {

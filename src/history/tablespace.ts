@@ -1,6 +1,7 @@
 /** Old months of the history on a tablespace of their own, such as a larger and slower disk. */
 import type { Database } from '../db/database.ts'
 import { isDistributed } from '../db/distributed/distribute.ts'
+import { sql } from '../db/sql.ts'
 import { ConfigurationError, UnavailableError } from '../errors.ts'
 
 /**
@@ -92,7 +93,7 @@ async function moveRelation(db: Database, { name, kind }: Relation, tablespace: 
   try {
     await db.begin(
       async (tx) => {
-        await tx`alter ${kind === 'table' ? tx`table` : tx`index`} ${tx(name)} set tablespace ${tx(tablespace)}`
+        await tx`alter ${kind === 'table' ? sql`table` : sql`index`} ${sql.identifier(name)} set tablespace ${sql.identifier(tablespace)}`
       },
       { name: 'Moving an old month', lockTimeoutMs: LOCK_TIMEOUT_MS, limitMs: LIMIT_MS },
     )

@@ -41,7 +41,7 @@ export async function adjustCharges(tx: Transaction): Promise<number> {
       select project_id, at, 'adjustment' as kind, due_micros - booked_micros as micros from due
         where due_micros <> booked_micros
     ),
-    ${booked(tx)}
+    ${booked()}
     select count(distinct service_id) as adjusted from adjusted`
   return row?.adjusted ?? 0
 }

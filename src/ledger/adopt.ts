@@ -4,6 +4,7 @@
  * decisions do.
  */
 import type { SqlRunner, Transaction } from '../db/database.ts'
+import { sql } from '../db/sql.ts'
 import { TIMINGS } from '../timings.ts'
 import { booked, freed } from './money.ts'
 import { learnedPrices } from './prices.ts'
@@ -42,7 +43,7 @@ export async function adoptTasks(
   await tx`select id from task where id = any(${created.map((task) => task.taskId)}::uuid[]) order by id
     for update`
   const [row] = await tx<Evidence[]>`
-    with ${known(tx, created)},
+    with ${known(created)},
     payer as (
       select f.*, y.project_id, y.place, case when f.is_own and f.is_reserved and (
           select f.reserved_at < max(d.begins_at) from money_days(y.project_id, storerank_now()) d)
@@ -81,12 +82,12 @@ export async function adoptTasks(
     ),
     settled as (select payers, estimate_micros, reserved_at from known where is_own and is_reserved),
     moved as (
-      ${freed(tx, 'settled')}
+      ${freed('settled')}
       union all
       select project_id, at, kind, amount_micros from charged
     ),
-    ${booked(tx)},
-    ${learnedPrices(tx)}
+    ${booked()},
+    ${learnedPrices()}
     select count(*) filter (where is_own) as adopted, count(*) filter (where not is_own) as duplicates
       from known`
   return row ?? { adopted: 0, duplicates: 0 }
@@ -117,8 +118,8 @@ export async function keepUncharged<Task extends { readonly serviceId: string }>
 }
 
 /** `known`: the new facts of our tasks; `is_own` says whether the fact is the first of its task. */
-function known(tx: Transaction, created: readonly CreatedTask[]) {
-  return tx`
+function known(created: readonly CreatedTask[]) {
+  return sql`
     fact as materialized (
       select distinct on (f.service_id) f.* from unnest(
         ${created.map((task) => task.taskId)}::uuid[], ${created.map((task) => task.serviceId)}::text[],

@@ -4,9 +4,10 @@
  */
 import type { SqlRunner, Transaction } from '../db/database.ts'
 import { oneRow } from '../db/one-row.ts'
+import { type Statement, sql } from '../db/sql.ts'
 import type { LISTING_SEARCH, ServiceFunction, Store } from '../service/functions.ts'
 import { describeUnsent, leaveUnsent } from './leave-unsent.ts'
-import { booked, type Fragment, freed, reserved } from './money.ts'
+import { booked, freed, reserved } from './money.ts'
 import type { TagOrigin } from './tag.ts'
 
 /** Budgets that hold for all projects together, in micro-dollars; null is no limit of our own. */
@@ -19,8 +20,8 @@ export interface DayAndMonthBudget {
  * Records why a post stays `ready`. When the slot of a task ends meanwhile, it becomes the reason of the gap.
  * The only statement here that runs without the ledger's lock as well: it moves no state, and locks one row.
  */
-export async function holdPost(sql: SqlRunner, postId: string, problem: string): Promise<void> {
-  await sql`
+export async function holdPost(db: SqlRunner, postId: string, problem: string): Promise<void> {
+  await db`
     update post set problem = ${problem}
     where id = ${postId} and state = 'ready' and problem is distinct from ${problem}`
 }
@@ -63,8 +64,8 @@ export async function reviewPost(
 ): Promise<PostReview> {
   const row = oneRow(
     await tx<PostReview[]>`
-    with ${outdatedTasks(tx, post)},
-    ${staleTasks(tx, post.id)}
+    with ${outdatedTasks(post)},
+    ${staleTasks(post.id)}
     select exists (select from stale) as "hasStaleTasks",
       exists (select from outdated) as "hasOutdatedReservations",
       exists (select from payer where greatest(day_micros - daily_micros, month_micros - monthly_micros) > 0)
@@ -80,8 +81,8 @@ export async function reviewPost(
 }
 
 /** `stale`: tasks of a post whose slot is over, or that no watch asks for any more. */
-function staleTasks(tx: Transaction, postId: string): Fragment {
-  return tx`
+function staleTasks(postId: string): Statement {
+  return sql`
     stale as materialized (
       select k.id, k.status_code, k.problem, k.slot_ends_at <= storerank_now() as is_over from task k
       where k.post_id = ${postId} and k.state = (select 'planned')
@@ -96,8 +97,8 @@ function staleTasks(tx: Transaction, postId: string): Fragment {
  * stands in another day, by UTC or by a payer's time zone, or is less than they would cost now. The latest
  * day of all payers comes first: most reservations stand in it.
  */
-function outdatedTasks(tx: Transaction, post: PostToClaim): Fragment {
-  return tx`
+function outdatedTasks(post: PostToClaim): Statement {
+  return sql`
     mine as materialized (
       select k.id, k.priority, k.depth, k.payers, k.estimate_micros, k.reserved_at from task k
       where k.post_id = ${post.id} and k.state = (select 'planned')
@@ -128,36 +129,36 @@ function outdatedTasks(tx: Transaction, post: PostToClaim): Fragment {
  */
 export async function dropStaleTasks(tx: Transaction, postId: string): Promise<void> {
   await tx`
-    with ${staleTasks(tx, postId)},
+    with ${staleTasks(postId)},
     failed as (
       update task k set state = 'failed', ended_at = clock_timestamp(), problem = case when s.is_over
-        then ${describeUnsent(tx, tx`k.problem`)}
+        then ${describeUnsent(sql`k.problem`)}
         else 'No watch asks for it any more, and it was not posted again after: ' || k.problem end
       from stale s where k.id = s.id and k.state = (select 'planned') and s.status_code is not null
       returning k.payers, k.estimate_micros, k.reserved_at
     ),
     leaving as materialized (
       select s.id, null::text as cut,
-        ${describeUnsent(tx, tx`coalesce(s.problem, (select p.problem from post p where p.id = ${postId}))`)} as problem
+        ${describeUnsent(sql`coalesce(s.problem, (select p.problem from post p where p.id = ${postId}))`)} as problem
       from stale s where s.status_code is null
     ),
-    ${leaveUnsent(tx)},
-    moved as (${freed(tx, 'failed')} union all ${freed(tx, 'gone')}),
-    ${booked(tx)}
+    ${leaveUnsent()},
+    moved as (${freed('failed')} union all ${freed('gone')}),
+    ${booked()}
     select`
 }
 
 /** Moves the reservations of the post's tasks to the day of sending, and raises them to the present price. */
 export async function renewReservations(tx: Transaction, post: PostToClaim): Promise<void> {
   await tx`
-    with ${outdatedTasks(tx, post)},
+    with ${outdatedTasks(post)},
     renewed as (
       update task k set estimate_micros = o.price_micros, reserved_at = storerank_now()
       from outdated o where k.id = o.id and k.state = (select 'planned')
       returning k.payers, k.estimate_micros, k.reserved_at
     ),
-    moved as (${freed(tx, 'outdated')} union all ${reserved(tx, 'renewed')}),
-    ${booked(tx)}
+    moved as (${freed('outdated')} union all ${reserved('renewed')}),
+    ${booked()}
     select`
 }
 
@@ -231,9 +232,9 @@ export async function dropTasksOverBudget(
       select m.id, v.reason as cut, null::text as problem from mine m join verdict v using (id)
         where m.status_code is null
     ),
-    ${leaveUnsent(tx)},
-    moved as (${freed(tx, 'failed')} union all ${freed(tx, 'gone')}),
-    ${booked(tx)}
+    ${leaveUnsent()},
+    moved as (${freed('failed')} union all ${freed('gone')}),
+    ${booked()}
     select`
 }
 

@@ -2,8 +2,8 @@
  * `collect`: the guard under which every result is stored. A statement of the history writes its rows beside
  * these common table expressions, so that history, task state and refund are one.
  */
-import type { Transaction } from '../db/database.ts'
-import { booked, type Fragment } from './money.ts'
+import { type Statement, sql } from '../db/sql.ts'
+import { booked } from './money.ts'
 
 /**
  * Ends the task of each result as `collected`, and refunds the billing units that were paid for and not
@@ -14,8 +14,8 @@ import { booked, type Fragment } from './money.ts'
  * Takes `result` (service_id, status_code, problem, results_returned); gives `collected` (id, service_id,
  * target_id, slot, depth), one row for each result to be stored.
  */
-export function collectTasks(tx: Transaction): Fragment {
-  return tx`
+export function collectTasks(): Statement {
+  return sql`
     open as materialized (
       select k.id, k.service_id from task k
       where k.service_id in (select service_id from result) and k.state = (select 'posted')
@@ -52,5 +52,5 @@ export function collectTasks(tx: Transaction): Fragment {
       returning project_id, at, kind, amount_micros
     ),
     moved as (select project_id, at, kind, amount_micros as micros from refunded),
-    ${booked(tx)}`
+    ${booked()}`
 }

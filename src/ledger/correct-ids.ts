@@ -3,6 +3,7 @@
  * another one. A complete list has each task's id beside our tag: it is right.
  */
 import type { Database, SqlRunner, Transaction } from '../db/database.ts'
+import { sql } from '../db/sql.ts'
 import type { Logger } from '../log.ts'
 import type { CreatedTask } from './adopt.ts'
 import { lockTasks } from './lock.ts'
@@ -67,7 +68,7 @@ async function moveIds(tx: Transaction, wrong: readonly WrongId[]): Promise<void
 }
 
 async function renameIds(tx: Transaction, from: readonly string[], to: readonly string[]): Promise<void> {
-  const renamed = tx`unnest(${from}::text[], ${to}::text[]) as r (from_id, to_id)`
+  const renamed = sql`unnest(${from}::text[], ${to}::text[]) as r (from_id, to_id)`
   await tx`update task k set service_id = r.to_id from ${renamed} where k.service_id = r.from_id`
   await tx`update charge c set service_id = r.to_id from ${renamed} where c.service_id = r.from_id`
 }

@@ -3,6 +3,7 @@
  * job that a crash ended are leased again.
  */
 import type { SqlRunner, Transaction } from '../db/database.ts'
+import { sql } from '../db/sql.ts'
 import type { ResultForm, ServiceFunction, Store } from '../service/functions.ts'
 import { TIMINGS } from '../timings.ts'
 
@@ -41,12 +42,10 @@ export interface AskedTask {
  * The column `asked` of a FetchItem, of the task `k` and its target `t`. A task that was recovered is
  * `posted` since then, and reserved when it was sent.
  */
-export function askedColumn(sql: SqlRunner) {
-  return sql`
+export const ASKED_COLUMN = sql`
     jsonb_build_object('taskId', k.id, 'attempt', k.attempt, 'subject', t.subject, 'category', t.category,
       'locationCode', t.location_code, 'languageCode', t.language_code,
       'ageMs', ceil(extract(epoch from clock_timestamp() - least(k.posted_at, k.reserved_at)) * 1000)) as asked`
-}
 
 /** A row of a ready list, or a pingback. */
 export interface ReadyTask {
@@ -79,7 +78,7 @@ export async function leaseReadyTasks(tx: Transaction, ready: readonly ReadyTask
     where k.id = f.id and t.id = k.target_id
     returning k.service_id as "serviceId", f.path, f.kind, k.html, f.html_path as "htmlPath", t.store,
       t.function, k.depth,
-      ${askedColumn(tx)}`
+      ${ASKED_COLUMN}`
 }
 
 /**
@@ -104,7 +103,7 @@ export async function leaseOverdueTasks(tx: Transaction, patience: number): Prom
     where k.id = o.id and t.id = k.target_id
     returning k.service_id as "serviceId", null as path, 'advanced' as kind, k.html, null as "htmlPath",
       t.store, t.function,
-      k.depth, ${askedColumn(tx)}`
+      k.depth, ${ASKED_COLUMN}`
 }
 
 export interface Endpoint {
@@ -117,10 +116,10 @@ export interface Endpoint {
  * lists share 20 calls a minute. The index of posted tasks is read from its end, where the newest are, and
  * for each endpoint up to the first task that is not leased: what waits behind it is not read.
  */
-export async function listOutstandingEndpoints(sql: SqlRunner): Promise<Endpoint[]> {
+export async function listOutstandingEndpoints(db: SqlRunner): Promise<Endpoint[]> {
   const next = sql`select k.endpoint, k.target_id from task k
       where k.state = 'posted' and (k.fetching_until is null or k.fetching_until < clock_timestamp())`
-  return sql<Endpoint[]>`
+  return db<Endpoint[]>`
     with recursive awaited as (
       (${next} and k.endpoint is not null order by k.endpoint desc limit 1)
       union all

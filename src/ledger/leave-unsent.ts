@@ -1,12 +1,13 @@
 /** Planned tasks that leave the ledger unsent: their reservations end, and their slots are due again. */
-import type { SqlRunner, Transaction } from '../db/database.ts'
-import { booked, type Fragment, freed } from './money.ts'
+import type { Transaction } from '../db/database.ts'
+import { type Statement, sql } from '../db/sql.ts'
+import { booked, freed } from './money.ts'
 
 /** Why a slot is a gap whose task was never sent. */
 const UNSENT = 'It was planned, but its slot ended before it could be sent.'
 
 /** What a person reads of an unsent task: that, and what the service or a claim said of it. */
-export function describeUnsent(sql: SqlRunner, problem: Fragment): Fragment {
+export function describeUnsent(problem: Statement): Statement {
   return sql`concat_ws(' ', ${UNSENT}::text, ${problem})`
 }
 
@@ -16,9 +17,9 @@ export function describeUnsent(sql: SqlRunner, problem: Fragment): Fragment {
  * service may still name its tag; the others are deleted. The slot goes on for as long as a watch asks for
  * it, also one that began after the task was planned.
  */
-export function leaveUnsent(tx: Transaction): Fragment {
-  const leaves = tx`k.id = any(array(select id from leaving)) and k.state = (select 'planned')`
-  return tx`
+export function leaveUnsent(): Statement {
+  const leaves = sql`k.id = any(array(select id from leaving)) and k.state = (select 'planned')`
+  return sql`
     kept as (
       update task k set state = 'dropped', ended_at = clock_timestamp(), post_id = null where ${leaves}
         and k.attempt > 1 returning k.*
@@ -63,19 +64,19 @@ export async function closeUnsentTasks(tx: Transaction, limit: number): Promise<
     ),
     failed as (
       update task k set state = 'failed', ended_at = clock_timestamp(),
-        problem = ${describeUnsent(tx, tx`o.problem`)}
+        problem = ${describeUnsent(sql`o.problem`)}
       from over o
       where k.id = o.id and o.status_code is not null and k.state = (select 'planned')
         and k.id = any(array(select id from over))
       returning k.payers, k.estimate_micros, k.reserved_at
     ),
     leaving as materialized (
-      select id, null::text as cut, ${describeUnsent(tx, tx`problem`)} as problem from over
+      select id, null::text as cut, ${describeUnsent(sql`problem`)} as problem from over
         where status_code is null
     ),
-    ${leaveUnsent(tx)},
-    moved as (${freed(tx, 'failed')} union all ${freed(tx, 'gone')}),
-    ${booked(tx)}
+    ${leaveUnsent()},
+    moved as (${freed('failed')} union all ${freed('gone')}),
+    ${booked()}
     select count(*) as tasks from over`
   return row?.tasks ?? 0
 }

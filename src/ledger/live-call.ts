@@ -53,8 +53,8 @@ export async function planCall(
       from target t, slot s, made m, project p where p.name = ${project}
       returning payers, estimate_micros, reserved_at
     ),
-    moved as (${reserved(tx, 'inserted')}),
-    ${booked(tx)}
+    moved as (${reserved('inserted')}),
+    ${booked()}
     select m.id, i.payers from made m, inserted i`
   if (made === undefined) throw new Error('The project of a search is gone.')
   return { ...made, store, function: LISTING_SEARCH }
@@ -67,7 +67,7 @@ export async function dropCall(tx: Transaction, postId: string): Promise<void> {
       delete from task k where k.post_id = ${postId} and k.state = (select 'posting')
       returning k.payers, k.estimate_micros, k.reserved_at
     ),
-    moved as (${freed(tx, 'deleted')}),
-    ${booked(tx)}
+    moved as (${freed('deleted')}),
+    ${booked()}
     select`
 }

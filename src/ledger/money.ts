@@ -3,28 +3,25 @@
  * and day in the same statement. A reservation is the estimate of a task that is `planned` or `posting`,
  * split among its payers by `share_of`.
  */
-import type postgres from 'postgres'
-import type { SqlRunner } from '../db/database.ts'
-
-export type Fragment = postgres.PendingQuery<postgres.Row[]>
+import { type Statement, sql } from '../db/sql.ts'
 
 /**
  * A select for `moved`: ends the reservations of the tasks of a relation.
  * @param relation has the columns payers, estimate_micros and reserved_at
  */
-export function freed(sql: SqlRunner, relation: string): Fragment {
+export function freed(relation: string): Statement {
   return sql`
     select y.project_id, r.reserved_at as at, 'reserved' as kind,
       -share_of(r.estimate_micros, cardinality(r.payers), y.place) as micros
-    from ${sql(relation)} r cross join lateral unnest(r.payers) with ordinality as y (project_id, place)`
+    from ${sql.identifier(relation)} r cross join lateral unnest(r.payers) with ordinality as y (project_id, place)`
 }
 
 /** A select for `moved`: the reservations of the tasks of a relation, with the columns that `freed` takes. */
-export function reserved(sql: SqlRunner, relation: string): Fragment {
+export function reserved(relation: string): Statement {
   return sql`
     select y.project_id, r.reserved_at as at, 'reserved' as kind,
       share_of(r.estimate_micros, cardinality(r.payers), y.place) as micros
-    from ${sql(relation)} r cross join lateral unnest(r.payers) with ordinality as y (project_id, place)`
+    from ${sql.identifier(relation)} r cross join lateral unnest(r.payers) with ordinality as y (project_id, place)`
 }
 
 /**
@@ -32,7 +29,7 @@ export function reserved(sql: SqlRunner, relation: string): Fragment {
  * the days on which it counts. `kind` is reserved, or that of a charge. It inserts and locks nothing:
  * transitions of the same day never wait for each other, and the holder of the ledger's lock folds.
  */
-export function booked(sql: SqlRunner): Fragment {
+export function booked(): Statement {
   return sql`
     booked as (
       insert into spend_change (scope, begins_at, ends_at, reserved_micros, charged_micros, refunded_micros,

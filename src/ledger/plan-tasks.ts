@@ -50,7 +50,7 @@ export async function planTasks(tx: Transaction): Promise<string[]> {
       from (select payers, price_micros, count(*) as tasks from bought group by 1, 2) a
       cross join lateral unnest(a.payers) with ordinality as y (project_id, place)
     ),
-    ${booked(tx)}
+    ${booked()}
     select array_agg(id order by place) as ids from new_post`
   return row?.ids ?? []
 }

@@ -1,5 +1,6 @@
 /** `unknown`: posts whose answer is overdue or incomplete, until the service has forgotten their tags. */
 import type { SqlRunner, Transaction } from '../db/database.ts'
+import { sql } from '../db/sql.ts'
 import { TIMINGS } from '../timings.ts'
 import { settleKnownPosts } from './adopt.ts'
 import { lockTasksOfPosts } from './lock.ts'
@@ -12,8 +13,8 @@ export interface UnknownPosts {
 }
 
 /** Posts whose answer is overdue become `unknown`: their runner is dead or frozen. */
-export async function markOverduePosts(sql: SqlRunner): Promise<number> {
-  const rows = await sql`
+export async function markOverduePosts(db: SqlRunner): Promise<number> {
+  const rows = await db`
     update post set state = 'unknown', problem = 'Its runner never reported an answer.'
     where id in (
         select id from post where state = 'sending' and answer_before < clock_timestamp() order by id
@@ -32,8 +33,8 @@ export async function markUnknown(tx: Transaction, postId: string, problem: stri
  * How many posts are unknown, and until when: a scan proves nothing of the last seconds (docs/protocol.md:
  * Where the list ends).
  */
-export async function readUnknownPosts(sql: SqlRunner, quietMs: number): Promise<UnknownPosts> {
-  const [row] = await sql<UnknownPosts[]>`
+export async function readUnknownPosts(db: SqlRunner, quietMs: number): Promise<UnknownPosts> {
+  const [row] = await db<UnknownPosts[]>`
     select count(*) as "unknownPosts",
       max(send_before + make_interval(secs => ${(quietMs + TIMINGS.unlistedMs) / 1000})) as "waitsUntil"
     from post where state = 'unknown'`
@@ -41,8 +42,8 @@ export async function readUnknownPosts(sql: SqlRunner, quietMs: number): Promise
 }
 
 /** How many posts a runner is sending. When it ends before their answers, they become unknown. */
-export async function countSendingPosts(sql: SqlRunner, runner: string): Promise<number> {
-  const [row] = await sql<{ sending: number }[]>`
+export async function countSendingPosts(db: SqlRunner, runner: string): Promise<number> {
+  const [row] = await db<{ sending: number }[]>`
     select count(*) as sending from post where state = 'sending' and runner = ${runner}`
   return row?.sending ?? 0
 }
@@ -53,7 +54,7 @@ export async function countSendingPosts(sql: SqlRunner, runner: string): Promise
  * @param afterDays when the service has forgotten the tags
  */
 export async function giveUpUnknownPosts(tx: Transaction, afterDays: number): Promise<void> {
-  const isForgotten = tx`state = 'unknown' and send_before < clock_timestamp() - make_interval(days => ${afterDays})`
+  const isForgotten = sql`state = 'unknown' and send_before < clock_timestamp() - make_interval(days => ${afterDays})`
   const forgotten = await tx<{ id: string }[]>`select id from post where ${isForgotten}`
   if (forgotten.length === 0) return
   await lockTasksOfPosts(
@@ -71,8 +72,8 @@ export async function giveUpUnknownPosts(tx: Transaction, afterDays: number): Pr
       where k.post_id = any(${postIds}) and k.state = (select 'posting')
       returning k.payers, k.estimate_micros, k.reserved_at
     ),
-    moved as (${freed(tx, 'ended')}),
-    ${booked(tx)}
+    moved as (${freed('ended')}),
+    ${booked()}
     select`
   await settleKnownPosts(tx, postIds)
 }

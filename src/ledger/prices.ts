@@ -2,9 +2,9 @@
  * What the service charges, compared with what it states: a billing unit or a price that does not fit is
  * learned, told once, and reserved from then on (`unit_price`).
  */
-import type { SqlRunner, Transaction } from '../db/database.ts'
+import type { SqlRunner } from '../db/database.ts'
+import { type Statement, sql } from '../db/sql.ts'
 import type { Logger } from '../log.ts'
-import type { Fragment } from './money.ts'
 
 /** What costs more times as much as is known is believed when a second charge says the same. */
 const DOUBTED_FROM_TIMES = 10
@@ -25,8 +25,8 @@ const DOUBTED_FROM_TIMES = 10
  *   alone, its price is doubted until a second charge is as dear: one wrong number must not keep a function
  * from being bought.
  */
-export function learnedPrices(tx: Transaction): Fragment {
-  return tx`
+export function learnedPrices(): Statement {
+  return sql`
     told as (
       select u.store, u.function, u.priority, u.unit_results, u.stated_results, u.listed_micros,
         f.service_id, f.told_micros, f.depth,
@@ -89,15 +89,15 @@ export function learnedPrices(tx: Transaction): Fragment {
       on conflict (store, function, priority) do update set unit_micros = excluded.unit_micros,
         unit_results = excluded.unit_results, service_id = excluded.service_id,
         is_doubted = excluded.is_doubted and not c.is_doubted, charged_at = clock_timestamp(),
-        learned_at = case when ${isSame(tx)} then c.learned_at else clock_timestamp() end,
-        is_told = c.is_told and ${isSame(tx)}
-      where not ${isSame(tx)} or c.charged_at < clock_timestamp() - interval '1 hour'
+        learned_at = case when ${isSame()} then c.learned_at else clock_timestamp() end,
+        is_told = c.is_told and ${isSame()}
+      where not ${isSame()} or c.charged_at < clock_timestamp() - interval '1 hour'
     )`
 }
 
 /** Whether the row says already what is charged now. */
-function isSame(tx: Transaction): Fragment {
-  return tx`(c.unit_micros, c.unit_results, c.is_doubted) is not distinct from (
+function isSame(): Statement {
+  return sql`(c.unit_micros, c.unit_results, c.is_doubted) is not distinct from (
     excluded.unit_micros, excluded.unit_results, excluded.is_doubted and not c.is_doubted)`
 }
 
@@ -105,9 +105,9 @@ function isSame(tx: Transaction): Fragment {
  * Logs what the service was found to charge otherwise than it states, once, in the words of `task_problem`.
  * What cannot be read is left out: the view has it.
  */
-export async function tellPrices(sql: SqlRunner, log: Logger): Promise<void> {
+export async function tellPrices(db: SqlRunner, log: Logger): Promise<void> {
   try {
-    const rows = await sql<{ store: string; function: string; message: string }[]>`
+    const rows = await db<{ store: string; function: string; message: string }[]>`
       with told as (
         update charged_price set is_told = true where not is_told returning store, function
       )
@@ -131,10 +131,10 @@ export interface PriceKnowledge {
 
 /** What is known of the price of a function in a store. */
 export async function readPriceKnowledge(
-  sql: SqlRunner,
+  db: SqlRunner,
   { store, function: fn }: { readonly store: string; readonly function: string },
 ): Promise<PriceKnowledge> {
-  const [row] = await sql<PriceKnowledge[]>`
+  const [row] = await db<PriceKnowledge[]>`
     select count(*) > 0 and not coalesce(bool_or(c.is_doubted), false) as "isKnown",
       coalesce(bool_or(c.is_doubted), false) as "isDoubted",
       coalesce(bool_or(c.is_doubted and not exists (

@@ -161,8 +161,8 @@ export async function dropForgottenTwins(tx: Transaction): Promise<void> {
       returning k.payers, k.estimate_micros, k.reserved_at
     ),
     gone as (select * from kept union all select * from deleted),
-    moved as (${freed(tx, 'gone')}),
-    ${booked(tx)}
+    moved as (${freed('gone')}),
+    ${booked()}
     select`
 }
 
@@ -181,8 +181,8 @@ export async function repeatTasks(tx: Transaction): Promise<void> {
       from listed l where k.id = l.task_id and k.attempt < l.attempt and k.state in ('posted', 'failed')
       returning k.payers, k.estimate_micros, k.reserved_at
     ),
-    moved as (${reserved(tx, 'again')}),
-    ${booked(tx)}
+    moved as (${reserved('again')}),
+    ${booked()}
     select`
   await tx`update task k set attempt = l.attempt from listed l where k.id = l.task_id
     and k.attempt < l.attempt`
@@ -218,8 +218,8 @@ export async function insertForgottenTasks(tx: Transaction): Promise<void> {
       returning state, payers, estimate_micros, reserved_at
     ),
     reserving as (select * from inserted where state = 'planned'),
-    moved as (${reserved(tx, 'reserving')}),
-    ${booked(tx)}
+    moved as (${reserved('reserving')}),
+    ${booked()}
     select`
 }
 
@@ -250,7 +250,7 @@ async function bookKnownRefunds(tx: Transaction): Promise<number> {
       where k.service_id = l.service_id and k.state = (select 'posted') and l.is_done
     ),
     moved as (select project_id, at, kind, amount_micros as micros from refunded),
-    ${booked(tx)}
+    ${booked()}
     select coalesce((select sum(amount_micros) from refunded), 0)::bigint + coalesce((
       select sum(c.amount_micros) from listed l join charge c on c.service_id = l.service_id
         and c.kind in ('charge', 'duplicate')), 0)::bigint as "netMicros"`

@@ -97,8 +97,8 @@ export async function failRefusedTasks(
         and k.state = (select 'posting')
       returning k.payers, k.estimate_micros, k.reserved_at
     ),
-    moved as (${freed(tx, 'ended')}),
-    ${booked(tx)}
+    moved as (${freed('ended')}),
+    ${booked()}
     select 1 from ended`
   return rows.length
 }
@@ -151,8 +151,8 @@ export async function postAgain(
         and k.slot_ends_at > storerank_now() and k.charged_posts < ${maxAttempts}
       returning o.old_id, k.payers, k.estimate_micros, k.reserved_at
     ),
-    moved as (${reserved(tx, 'again')}),
-    ${booked(tx)}
+    moved as (${reserved('again')}),
+    ${booked()}
     select old_id as "serviceId" from again`
   const reposted = new Set(rows.map((row) => row.serviceId))
   await failResults(

@@ -4,6 +4,7 @@
  * What cannot be read is left out: the views have it.
  */
 import type { SqlRunner } from '../db/database.ts'
+import { type Statement, sql } from '../db/sql.ts'
 import type { Logger } from '../log.ts'
 
 const LINES_AT_ONCE = 20
@@ -21,21 +22,21 @@ interface FailedTask {
 
 /** Logs those of the tasks that have failed, by their ids at the service. */
 export async function logFailedResults(
-  sql: SqlRunner,
+  db: SqlRunner,
   log: Logger,
   serviceIds: readonly string[],
 ): Promise<void> {
-  await logFailed(sql, log, sql`k.service_id = any(${serviceIds}::text[])`)
+  await logFailed(db, log, sql`k.service_id = any(${serviceIds}::text[])`)
 }
 
 /** Logs the tasks of a post that have failed. */
-export async function logFailedTasks(sql: SqlRunner, log: Logger, postId: string): Promise<void> {
-  await logFailed(sql, log, sql`k.post_id = ${postId}`)
+export async function logFailedTasks(db: SqlRunner, log: Logger, postId: string): Promise<void> {
+  await logFailed(db, log, sql`k.post_id = ${postId}`)
 }
 
-async function logFailed(sql: SqlRunner, log: Logger, which: ReturnType<SqlRunner>): Promise<void> {
+async function logFailed(db: SqlRunner, log: Logger, which: Statement): Promise<void> {
   try {
-    const rows = await sql<FailedTask[]>`
+    const rows = await db<FailedTask[]>`
       select k.id as "taskId", k.service_id as "serviceId", k.post_id as "postId",
         k.status_code as "statusCode", k.problem, r.path,
         count(*) over () as total
@@ -54,14 +55,14 @@ async function logFailed(sql: SqlRunner, log: Logger, which: ReturnType<SqlRunne
 
 /** Logs those of the tasks at the service that were charged though their task was paid for. */
 export async function logDuplicates(
-  sql: SqlRunner,
+  db: SqlRunner,
   log: Logger | undefined,
   created: readonly { readonly serviceId: string | null }[],
 ): Promise<void> {
   if (log === undefined) return
   const serviceIds = created.flatMap(({ serviceId }) => serviceId ?? [])
   try {
-    const rows = await sql<{ total: number }[]>`
+    const rows = await db<{ total: number }[]>`
       select k.id as "taskId", c.service_id as "serviceId", k.post_id as "postId",
         c.amount_micros as "amountMicros", count(*) over () as total
       from (

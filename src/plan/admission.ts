@@ -4,8 +4,8 @@
  */
 import type { Price } from '../account/prices.ts'
 import type { SqlRunner } from '../db/database.ts'
+import { type Statement, sql } from '../db/sql.ts'
 import type { DayAndMonthBudget } from '../ledger/claim-post.ts'
-import type { Fragment } from '../ledger/money.ts'
 
 /** Budgets that hold for all projects together, in micro-dollars; null is no limit of our own. */
 export interface OverallBudget extends DayAndMonthBudget {
@@ -28,11 +28,11 @@ export interface ScopeBudget {
  * @param plannedMicros what this plan has reserved: `maxRunMicros` bounds it
  */
 export async function readBudgets(
-  sql: SqlRunner,
+  db: SqlRunner,
   budget: OverallBudget,
   plannedMicros: number,
 ): Promise<ScopeBudget[]> {
-  return sql<ScopeBudget[]>`
+  return db<ScopeBudget[]>`
     select project_id as scope, least(daily_micros, monthly_micros) as "wholeMicros",
       least(daily_micros - day_micros, monthly_micros - month_micros) as "leftMicros"
     from project_money(storerank_now())
@@ -52,7 +52,7 @@ export async function readBudgets(
 }
 
 /** The common table expression `budget (scope, whole_micros, left_micros)`. */
-export function budgetRows(sql: SqlRunner, budgets: readonly ScopeBudget[]): Fragment {
+export function budgetRows(budgets: readonly ScopeBudget[]): Statement {
   return sql`
     budget as materialized (
       select * from unnest(
@@ -83,10 +83,10 @@ export interface AdmissionInput {
  *   one statement two planners both see the old snapshot, and overspend.
  * @param due common table expressions that end in `due`
  */
-export function admission(sql: SqlRunner, due: Fragment, { prices, budgets }: AdmissionInput): Fragment {
+export function admission(due: Statement, { prices, budgets }: AdmissionInput): Statement {
   return sql`
     with ${due},
-    ${budgetRows(sql, budgets)},
+    ${budgetRows(budgets)},
     price as materialized (
       select * from unnest(
         ${prices.map((price) => price.store)}::text[], ${prices.map((price) => price.function)}::text[],

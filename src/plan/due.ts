@@ -1,6 +1,6 @@
 /** Due slots in the order of urgency: priority, then the time since the target was measured last. */
-import type { SqlRunner, Transaction } from '../db/database.ts'
-import type { Fragment } from '../ledger/money.ts'
+import type { Transaction } from '../db/database.ts'
+import { type Statement, sql } from '../db/sql.ts'
 import { TIMINGS } from '../timings.ts'
 
 /**
@@ -39,7 +39,7 @@ export interface DuePiece {
  */
 export async function takePiece(tx: Transaction, piece: DuePiece): Promise<DuePlace | null> {
   const { after, slots, exhausted } = piece
-  const urgency = tx`-priority, captured_at, slot, target_id`
+  const urgency = sql`-priority, captured_at, slot, target_id`
   await tx`
     create temporary table piece on commit drop as
     select *
@@ -68,7 +68,7 @@ export async function takePiece(tx: Transaction, piece: DuePiece): Promise<DuePl
  * the ids of their projects in ascending order. Tables that grow with the watches are read by the ids of the
  * piece: a join would read all of them.
  */
-export function askedPiece(sql: SqlRunner): Fragment {
+export function askedPiece(): Statement {
   return sql`
     due as (
       select a.*, t.store, t.function
@@ -96,7 +96,7 @@ export function askedPiece(sql: SqlRunner): Fragment {
  * The same of all that is due, as all open periods say, whether it is opened or not: what plans would decide
  * now. What is opened already has its place in the order of urgency, unless its watch was changed since.
  */
-export function askedNow(sql: SqlRunner): Fragment {
+export function askedNow(): Statement {
   return sql`
     wanted as (
       select p.target_id, slot_of(p.every, (select storerank_now())) as slot, j.id as project_id,

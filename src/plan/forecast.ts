@@ -7,7 +7,7 @@
 import type { Database, SqlRunner } from '../db/database.ts'
 import { disableNestedLoops } from '../db/joins.ts'
 import { oneRow } from '../db/one-row.ts'
-import type { Fragment } from '../ledger/money.ts'
+import { type Statement, sql } from '../db/sql.ts'
 
 export const FORECAST_DAYS = 30
 
@@ -77,14 +77,14 @@ export async function readForecast(db: Database, question: ForecastQuestion): Pr
     async (tx) => {
       await disableNestedLoops(tx)
       const lines = await tx<ForecastLine[]>`
-        with line as materialized (${linesOf(tx, question)})
-        select project, store, function, priority, ${cost(tx)} from line where is_chosen group by 1, 2, 3, 4
+        with line as materialized (${linesOf(question)})
+        select project, store, function, priority, ${cost()} from line where is_chosen group by 1, 2, 3, 4
           order by 1, 2, 3, 4`
       const tags = await tx<TagLine[]>`
-        with line as materialized (${linesOf(tx, question)})
-        select tag, ${cost(tx)} from line cross join lateral unnest(tags) tag where is_chosen group by 1
+        with line as materialized (${linesOf(question)})
+        select tag, ${cost()} from line cross join lateral unnest(tags) tag where is_chosen group by 1
           order by 1`
-      const days = await tx<ForecastDay[]>`${daysOf(tx, question)}`
+      const days = await tx<ForecastDay[]>`${daysOf(question)}`
       return { lines, tags, total: await readTotal(tx, question), days }
     },
     { isReadOnlySnapshot: true },
@@ -92,19 +92,19 @@ export async function readForecast(db: Database, question: ForecastQuestion): Pr
 }
 
 /** What all watches cost in a month, as the transaction of the caller sees them. */
-export async function readTotal(sql: SqlRunner, question: ForecastQuestion = {}): Promise<ForecastTotal> {
+export async function readTotal(db: SqlRunner, question: ForecastQuestion = {}): Promise<ForecastTotal> {
   const total = oneRow(
-    await sql<ForecastTotal[]>`
+    await db<ForecastTotal[]>`
     select coalesce(sum(slots) filter (where is_first), 0)::bigint as measurements,
       round(coalesce(sum(share_micros * slots), 0) / ${FORECAST_DAYS}::int)::bigint as "dayMicros",
       coalesce(sum(share_micros * slots), 0)::bigint as "monthMicros",
       coalesce(sum((alone_micros - share_micros) * slots), 0)::bigint as "savedMicros"
-    from (${linesOf(sql, question)}) line`,
+    from (${linesOf(question)}) line`,
   )
   return total
 }
 
-function linesOf(sql: SqlRunner, { project, tag, every, depth, priority }: ForecastQuestion): Fragment {
+function linesOf({ project, tag, every, depth, priority }: ForecastQuestion): Statement {
   return sql`
     select * from forecast_lines(storerank_now(), storerank_now()
       + make_interval(hours => 24 * ${FORECAST_DAYS}::int),
@@ -113,7 +113,7 @@ function linesOf(sql: SqlRunner, { project, tag, every, depth, priority }: Forec
       ${tag ?? null}::text)`
 }
 
-function cost(sql: SqlRunner): Fragment {
+function cost(): Statement {
   return sql`
     count(distinct period_id) as watches, sum(slots)::bigint as measurements,
     round(sum(share_micros * slots) / ${FORECAST_DAYS}::int)::bigint as "dayMicros",
@@ -124,9 +124,9 @@ function cost(sql: SqlRunner): Fragment {
  * All slots of one interval begin at the same instants. So the targets of an interval are added up first, and
  * its slots listed once.
  */
-function daysOf(sql: SqlRunner, question: ForecastQuestion): Fragment {
+function daysOf(question: ForecastQuestion): Statement {
   return sql`
-    with line as materialized (${linesOf(sql, question)}),
+    with line as materialized (${linesOf(question)}),
     cost as (
       select 0 as scope, 'UTC' as timezone, every, slot, sum(price_micros) as micros, count(*) as tasks
       from line where is_first group by every, slot

@@ -4,10 +4,10 @@
  * of them what is opened (`ledger.opened_to`). Periods that began, changed or ended are looked at for
  * themselves (`period_change`).
  */
-import type { Database, SqlRunner, Transaction } from '../db/database.ts'
+import type { Database, Transaction } from '../db/database.ts'
 import { readByIndexes } from '../db/joins.ts'
+import { type Statement, sql } from '../db/sql.ts'
 import { noteFirstOpening, noteOpened, withLedgerLock } from '../ledger/lock.ts'
-import type { Fragment } from '../ledger/money.ts'
 import { TIMINGS } from '../timings.ts'
 
 /** The most that one transaction opens. */
@@ -41,14 +41,12 @@ export async function openDueSlots(db: Database, piece: OpeningPiece = TIMINGS.o
 
 const ALL_TARGETS = 2_147_483_647
 
-async function hasChanges({ sql }: Database): Promise<boolean> {
-  const [row] = await sql<
-    { hasChanges: boolean }[]
-  >`select exists (select from period_change) as "hasChanges"`
+async function hasChanges({ sql: db }: Database): Promise<boolean> {
+  const [row] = await db<{ hasChanges: boolean }[]>`select exists (select from period_change) as "hasChanges"`
   return row?.hasChanges ?? false
 }
 
-function horizonOf(sql: SqlRunner): Fragment {
+function horizonOf(): Statement {
   return sql`storerank_now() + make_interval(secs => ${TIMINGS.openAheadMs / 1000})`
 }
 
@@ -56,10 +54,10 @@ function horizonOf(sql: SqlRunner): Fragment {
  * Until when slots are opened now, as Postgres writes it; null when none has begun since the last time. All
  * begin at a full hour.
  */
-async function readHorizon({ sql }: Database): Promise<string | null> {
-  const [row] = await sql<{ horizon: string }[]>`
-    select (${horizonOf(sql)})::text as horizon from ledger
-      where opened_to < slot_of('1 hour', ${horizonOf(sql)})`
+async function readHorizon({ sql: db }: Database): Promise<string | null> {
+  const [row] = await db<{ horizon: string }[]>`
+    select (${horizonOf()})::text as horizon from ledger
+      where opened_to < slot_of('1 hour', ${horizonOf()})`
   return row?.horizon ?? null
 }
 
@@ -75,8 +73,8 @@ interface BegunInterval {
 }
 
 /** None the first time: then every period has a row of `period_change`. */
-function readBegunIntervals({ sql }: Database, horizon: string): Promise<BegunInterval[]> {
-  return sql<BegunInterval[]>`
+function readBegunIntervals({ sql: db }: Database, horizon: string): Promise<BegunInterval[]> {
+  return db<BegunInterval[]>`
     select i.every::text, (s.last_opened + i.every)::text as first, s.last::text,
       (extract(epoch from s.last - s.last_opened) / extract(epoch from i.every))::int as slots
     from (select distinct every from watch_period where ended_at is null and target_id is not null) i
@@ -105,7 +103,7 @@ async function openChanged(tx: Transaction, { slots, slotsOfPeriod }: OpeningPie
     changed as materialized (
       select p.target_id, p.id, p.every, p.priority, p.ended_at,
         greatest(c.from_slot, p.first_slot) as from_slot,
-          least(p.last_slot, (select greatest(opened_to, ${horizonOf(tx)}) from ledger)) as to_slot
+          least(p.last_slot, (select greatest(opened_to, ${horizonOf()}) from ledger)) as to_slot
       from (select period_id, min(from_slot) as from_slot from taken group by 1) c
       join watch_period p on p.id = c.period_id
       where p.id = any(array(select period_id from taken))
@@ -124,7 +122,7 @@ async function openChanged(tx: Transaction, { slots, slotsOfPeriod }: OpeningPie
       where s.slot + c.every <= coalesce(c.ended_at, 'infinity')
       group by 1, 2
     ),
-    ${openAsked(tx)}
+    ${openAsked()}
     select count(*) as periods from taken`
   return row?.periods ?? 0
 }
@@ -140,7 +138,7 @@ async function openInterval(
   after: number,
   piece: OpeningPiece,
 ): Promise<number> {
-  const isOpen = tx`p.every = ${every}::text::interval and p.ended_at is null and p.target_id is not null
+  const isOpen = sql`p.every = ${every}::text::interval and p.ended_at is null and p.target_id is not null
     and p.target_id > ${after}`
   const [next] = await tx<{ upTo: number }[]>`
     select p.target_id as "upTo" from watch_period p where ${isOpen}
@@ -156,7 +154,7 @@ async function openInterval(
       where ${isOpen} and p.target_id <= ${upTo} and p.first_slot <= s.slot
       group by 1, 2
     ),
-    ${openAsked(tx)}
+    ${openAsked()}
     select`
   return upTo
 }
@@ -166,8 +164,8 @@ async function openInterval(
  * askers)`. A slot that has begun is left out where it has a task or a row in the history, because another
  * watch asked for it.
  */
-function openAsked(tx: Transaction): Fragment {
-  return tx`
+function openAsked(): Statement {
+  return sql`
     opened as (
       insert into due_slot (target_id, slot, ends_at, priority, captured_at, askers)
       select a.target_id, a.slot, a.ends_at, a.priority, coalesce(t.captured_at, '-infinity'), a.askers

@@ -6,8 +6,8 @@ import { readPrices } from '../account/prices.ts'
 import type { Database, Transaction } from '../db/database.ts'
 import { disableNestedLoops, readByIndexes } from '../db/joins.ts'
 import { oneRow } from '../db/one-row.ts'
+import { type Statement, sql } from '../db/sql.ts'
 import { withLedgerLock } from '../ledger/lock.ts'
-import type { Fragment } from '../ledger/money.ts'
 import { packTasks, planTasks } from '../ledger/plan-tasks.ts'
 import { followTimeZones } from '../ledger/time-zones.ts'
 import { TIMINGS } from '../timings.ts'
@@ -95,7 +95,7 @@ function planPiece(
     for (const { scope, leftMicros } of budgets)
       if (leftMicros !== null && leftMicros < leastMicros) exhausted.add(scope)
     const last = await takePiece(tx, { ...next, exhausted })
-    await tx`create temporary table decided on commit drop as ${admission(tx, askedPiece(tx), { prices, budgets })}`
+    await tx`create temporary table decided on commit drop as ${admission(askedPiece(), { prices, budgets })}`
     const postIds = [...(await planTasks(tx)), ...(await packTasks(tx))]
     await noteCuts(tx)
     const { queues, ...totals } = await readDecision(tx, budgets)
@@ -142,7 +142,7 @@ interface Decision extends PlanTotals {
 async function readDecision(tx: Transaction, budgets: readonly ScopeBudget[]): Promise<Decision> {
   const row = oneRow(
     await tx<Decision[]>`
-    with ${budgetRows(tx, budgets)},
+    with ${budgetRows(budgets)},
     asking as (
       select y.scope, d.price_micros, d.payers, d.cut, y.scope = any(d.refused) as is_refused
       from decided d cross join lateral unnest(d.askers) y (scope)
@@ -157,14 +157,14 @@ async function readDecision(tx: Transaction, budgets: readonly ScopeBudget[]): P
       union all
       select 0, count(*) > 0, coalesce(sum(price_micros), 0)::bigint from decided where cut = 'overall_budget'
     )
-    select t.*, (select jsonb_agg(q) from queues q) as queues from (${totals(tx)}) t`,
+    select t.*, (select jsonb_agg(q) from queues q) as queues from (${totals()}) t`,
   )
   return row
 }
 
 /** A select over `decided`: what is bought and what is cut. */
-function totals(tx: Transaction): Fragment {
-  return tx`
+function totals(): Statement {
+  return sql`
     select count(*) as due, count(*) filter (where cut is null) as planned,
       coalesce(sum(price_micros) filter (where cut is null), 0)::bigint as "plannedMicros",
       count(cut) as cut, coalesce(sum(price_micros) filter (where cut is not null), 0)::bigint as "cutMicros"
@@ -208,13 +208,13 @@ export async function previewPlan(db: Database, budget: OverallBudget): Promise<
       // It decides at once what a plan decides in pieces: with less, a million watches took 421 MiB of
       // temporary files.
       await tx`select set_config('work_mem', '96MB', true)`
-      return readPreview(tx, admission(tx, askedNow(tx), { prices, budgets }))
+      return readPreview(tx, admission(askedNow(), { prices, budgets }))
     },
     { isReadOnlySnapshot: true },
   )
 }
 
-async function readPreview(tx: Transaction, decision: Fragment): Promise<PlanPreview> {
+async function readPreview(tx: Transaction, decision: Statement): Promise<PlanPreview> {
   const preview = oneRow(
     await tx<PlanPreview[]>`
     with decided as materialized (${decision}),
@@ -235,7 +235,7 @@ async function readPreview(tx: Transaction, decision: Fragment): Promise<PlanPre
       select coalesce(json_agg(l order by l.project, l.store, l.function, l.cut nulls first), '[]')
         from line l
     ) as lines
-    from (${totals(tx)}) t`,
+    from (${totals()}) t`,
   )
   return preview
 }

@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Outage, readPostingOutage } from '../account/service-status.ts'
 import type { Database } from '../db/database.ts'
-import { endHalfSentSessions } from '../db/half-sent.ts'
+import { endStuckSessions } from '../db/end-stuck-sessions.ts'
 import { refuseNewerSchema } from '../db/migrate.ts'
 import { AccountError, StorerankError } from '../errors.ts'
 import { readUnknownPosts, type UnknownPosts } from '../ledger/posts.ts'
@@ -162,7 +162,7 @@ async function waitUntilDone(
       if (isDone(outstanding, runner) || nowMs - startedMs > options.waitMs) return outstanding
       if (nowMs >= schemaAtMs) {
         await refuseNewerSchema(db)
-        await endHalfSentSessions(db.sql)
+        await endStuckSessions(db.sql)
         schemaAtMs = nowMs + SCHEMA_EVERY_MS
       }
       for (const each of repeated.filter(({ atMs }) => nowMs >= atMs)) {

@@ -5,7 +5,7 @@
  */
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
-import { CLOSE_TIMEOUT_S, type Database } from '../db/database.ts'
+import type { Database } from '../db/database.ts'
 import { oneRow } from '../db/one-row.ts'
 import { startDeadline } from '../deadline.ts'
 import { StorerankError } from '../errors.ts'
@@ -230,6 +230,6 @@ async function withJobLock<T>(db: Database, job: Job, work: () => Promise<T>): P
     return row?.locked ? await work() : BUSY
   } finally {
     clearInterval(living)
-    await session.end({ timeout: CLOSE_TIMEOUT_S })
+    await session.end()
   }
 }

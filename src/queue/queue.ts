@@ -6,8 +6,9 @@
 import { createHash } from 'node:crypto'
 import { type Job as BossJob, PgBoss } from 'pg-boss'
 import type { Logger } from 'pino'
-import { beginWith, GONE, pgOptions, WORK } from '../db/connection.ts'
+import { pgOptions, TCP_KEEPALIVE, toStartupOptions, WRITER_SETTINGS } from '../db/connection.ts'
 import type { Transaction } from '../db/database.ts'
+import type { Value } from '../db/sql.ts'
 import { LeaseLostError } from '../errors.ts'
 import type { FetchItem } from '../ledger/hand-out.ts'
 import { TIMINGS } from '../timings.ts'
@@ -72,7 +73,7 @@ const QUEUE_OPTIONS = {
 export async function openQueue(url: string, log: Logger): Promise<Queue> {
   const boss = new PgBoss({
     ...pgOptions(url),
-    options: beginWith({ ...WORK, ...GONE }),
+    options: toStartupOptions({ ...WRITER_SETTINGS, ...TCP_KEEPALIVE }),
     application_name: 'storerank queue',
     max: 3,
     // `storerank migrate` has made it: the login need not have the right to make schemas.
@@ -207,8 +208,8 @@ function idOfRun({ job, slot }: QueueData['job']): string {
 /** Lets pg-boss write inside our transaction. */
 function within(tx: Transaction) {
   return {
-    executeSql: async (text: string, values: unknown[] = []) => ({
-      rows: await tx.unsafe(text, values as never[]),
+    executeSql: async (text: string, values: Value[] = []) => ({
+      rows: await tx.unsafe(text, values),
     }),
   }
 }

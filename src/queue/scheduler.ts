@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createTask, type ScheduledTask } from 'node-cron'
 import type { Database } from '../db/database.ts'
-import { endHalfSentSessions } from '../db/half-sent.ts'
+import { endStuckSessions } from '../db/end-stuck-sessions.ts'
 import { refuseNewerSchema } from '../db/migrate.ts'
 import { oneRow } from '../db/one-row.ts'
 import { ConfigurationError } from '../errors.ts'
@@ -157,7 +157,7 @@ function createLook(context: JobContext, jobs: readonly Job[], readNow: (db: Dat
   let before: Date | null = null
   return async (): Promise<number> => {
     await refuseNewerSchema(db)
-    await endHalfSentSessions(db.sql)
+    await endStuckSessions(db.sql)
     const now = await readNow(db)
     const answeredMs = performance.now()
     const repeats = before === null || isMinuteOfRepeats(before, now)

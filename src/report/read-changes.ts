@@ -3,6 +3,7 @@
  * whom.
  */
 import type { Transaction } from '../db/database.ts'
+import { sql } from '../db/sql.ts'
 import {
   type Comparison,
   type Day,
@@ -51,8 +52,8 @@ async function readMoves(
 ): Promise<Move[]> {
   const rows = await tx<Row<Move>[]>`
     select m.target_id as "targetId", m.app as id, m.movement, m.change,
-      ${pointOf(tx, 'm.rank_before', 'm.outcome_before', 'm.depth_before')} as before,
-      ${pointOf(tx, 'm.rank_after', 'm.outcome_after', 'm.depth_after')} as after
+      ${pointOf('m.rank_before', 'm.outcome_before', 'm.depth_before')} as before,
+      ${pointOf('m.rank_after', 'm.outcome_after', 'm.depth_after')} as after
     from movers(${project}, ${to}::date - ${span}::integer, ${to}::date) m
     where m.role = 'own' and (${tag}::text is null or ${tag} = any(m.tags))
     order by abs(m.change) desc nulls last, least(m.rank_before, m.rank_after), m.target_id, m.app`
@@ -103,7 +104,7 @@ async function readChangesOf(
   { listOf }: Ranks,
   span: Span,
 ): Promise<StandingChange[]> {
-  const of = tx`${project}, ${to}::date - ${span}::integer, ${to}::date, in_tag => ${tag}`
+  const of = sql`${project}, ${to}::date - ${span}::integer, ${to}::date, in_tag => ${tag}`
   const rows = await tx<ChangeRow[]>`
     select c.app as id, c.compared, c.due,
       case when c.change

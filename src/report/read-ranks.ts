@@ -4,6 +4,7 @@
  * zone.
  */
 import type { Transaction } from '../db/database.ts'
+import { sql } from '../db/sql.ts'
 import {
   BANDS,
   BEYOND,
@@ -59,11 +60,11 @@ async function readLists(
 }
 
 /** A measurement of an app as a `Point`, of the columns with its rank, outcome and depth. */
-export const pointOf = (tx: Transaction, rank: string, outcome: string, depth: string) => tx`
-  case ${tx(outcome)} when 'ranked' then ${tx(rank)}
-    when 'not_in_top' then ${notInTop(0)}::integer - coalesce(${tx(depth)}, 0)
+export const pointOf = (rank: string, outcome: string, depth: string) => sql`
+  case ${sql.identifier(outcome)} when 'ranked' then ${sql.identifier(rank)}
+    when 'not_in_top' then ${notInTop(0)}::integer - coalesce(${sql.identifier(depth)}, 0)
     else coalesce(
-      (${JSON.stringify(GAP_POINTS)}::text::jsonb ->> ${tx(outcome)})::integer, ${NOTHING_DUE}) end`
+      (${JSON.stringify(GAP_POINTS)}::text::jsonb ->> ${sql.identifier(outcome)})::integer, ${NOTHING_DUE}) end`
 
 export interface Ranks {
   readonly lists: readonly RankedList[]
@@ -80,7 +81,7 @@ export async function readRanks(tx: Transaction, scope: Scope): Promise<Ranks> {
     { targetId: number; id: number; days: number[]; points: Point[]; best: number | null }[]
   >`
     select r.target_id as "targetId", r.app as id, array_agg(r.day - ${from}::date) as days,
-      array_agg(${pointOf(tx, 'r.rank', 'r.outcome', 'r.depth')}) as points, min(r.rank) as best
+      array_agg(${pointOf('r.rank', 'r.outcome', 'r.depth')}) as points, min(r.rank) as best
     from rank_daily(${project}, ${from}::date, ${to}::date) r
     where r.app = any(${[...appOf.keys()]}) and (${tag}::text is null or ${tag} = any(r.tags))
     group by 1, 2`

@@ -1,5 +1,6 @@
 /** What the stores said of the apps of a report: changes of their pages, ratings, reviews. */
 import type { Transaction } from '../db/database.ts'
+import { sql } from '../db/sql.ts'
 import type { Annotation, Day, ListingChange, Ratings, Report, Review } from './model.ts'
 import type { Scope } from './scope.ts'
 
@@ -88,7 +89,7 @@ export async function readReviews(
   tx: Transaction,
   { project, timezone, from, to, appOf }: Scope,
 ): Promise<Pick<Report, 'reviewCounts' | 'lowReviews'>> {
-  const within = tx`
+  const within = sql`
     r.project = ${project} and r.app = any(${[...appOf.keys()]})
       and r.written_at >= ${from}::date::timestamp at time zone ${timezone}
       and r.written_at < (${to}::date + 1)::timestamp at time zone ${timezone}`

@@ -1,5 +1,6 @@
 /** What `storerank status` says: runs, backlog, problems. */
 import type { Database } from '../db/database.ts'
+import { sql } from '../db/sql.ts'
 
 export interface RunLine {
   readonly job: string
@@ -75,7 +76,7 @@ const PROBLEMS_COUNTED = 1_000
  * to mend.
  */
 export async function readProblems(db: Database, limit: number): Promise<Problems> {
-  const watches = db.sql`select concat_ws(' ', watch_table, watch_id, project, store, subject) as about,
+  const watches = sql`select concat_ws(' ', watch_table, watch_id, project, store, subject) as about,
     message`
   const lines = await db.sql<(ProblemLine & { total: number })[]>`
     select about, message, count(*) over () as total from (
@@ -112,9 +113,9 @@ export interface ProblemCount {
  * asked for one by one, so that the bound of one hides no other; as constants, so that each reads its own
  * branch of the view alone.
  */
-export async function readProblemCounts({ sql }: Database): Promise<ProblemCount[]> {
+export async function readProblemCounts({ sql: db }: Database): Promise<ProblemCount[]> {
   const most = PROBLEMS_COUNTED
-  return sql<ProblemCount[]>`
+  return db<ProblemCount[]>`
     select view, kind, count(*) as count from (
       (select 'watch_problem' as view,
       problem as kind from watch_problem where problem <> 'money' limit ${most})

@@ -3,6 +3,7 @@
  * United States in English.
  */
 import type { Database, SqlRunner, Transaction } from '../db/database.ts'
+import { sql, type Value } from '../db/sql.ts'
 import { ConfigurationError } from '../errors.ts'
 import type { Store } from '../service/functions.ts'
 import { WATCHES } from './kinds.ts'
@@ -59,10 +60,10 @@ export async function addKeyword({ begin }: Pick<Database, 'begin'>, wish: Keywo
       ...settingsOf(wish),
     }
     for (const appId of wish.appIds) {
-      await tx`insert into app_watch ${tx({ project, store, app_id: appId })} on conflict do nothing`
+      await tx`insert into app_watch ${sql.row({ project, store, app_id: appId })} on conflict do nothing`
     }
     const [added] = await tx<{ id: number }[]>`
-      insert into keyword_watch ${tx(row)} on conflict do nothing returning id`
+      insert into keyword_watch ${sql.row(row)} on conflict do nothing returning id`
     const id = added?.id ?? (await findKeyword(tx, row))
     const [stored] = await tx<Pick<Watched, 'every' | 'depth' | 'priority' | 'apps'>[]>`
       select every::text, depth, priority,
@@ -100,10 +101,10 @@ function tellStored(
 }
 
 /** Written once more as it is, because only the table knows in which form it keeps a keyword. */
-async function findKeyword(tx: Transaction, row: Record<string, unknown>): Promise<number> {
+async function findKeyword(tx: Transaction, row: Record<string, Value>): Promise<number> {
   const [found] = await tx<{ id: number }[]>`
-    insert into keyword_watch ${tx(row)}
-    on conflict (${WATCHES[0].unique(tx)}) do update set project = excluded.project returning id`
+    insert into keyword_watch ${sql.row(row)}
+    on conflict (${WATCHES[0].unique}) do update set project = excluded.project returning id`
   if (found === undefined) throw new Error('The row that is in the way is not there.')
   return found.id
 }
@@ -143,8 +144,8 @@ export function shortName(store: Store): string {
 }
 
 /** The only one that watches one of the apps, else the only one there is. */
-async function findProject(sql: SqlRunner, store: Store, appIds: readonly string[]): Promise<string> {
-  const all = await sql<{ name: string; hasApp: boolean }[]>`
+async function findProject(db: SqlRunner, store: Store, appIds: readonly string[]): Promise<string> {
+  const all = await db<{ name: string; hasApp: boolean }[]>`
     select name, exists (select from app_watch a
       where a.project = p.name and a.store = ${store} and a.app_id = any(${[...appIds]}::text[])) as "hasApp"
     from project p order by name`
@@ -162,11 +163,11 @@ async function findProject(sql: SqlRunner, store: Store, appIds: readonly string
 
 /** Where most keywords of the project are looked at. */
 async function findUsualPlace(
-  sql: SqlRunner,
+  db: SqlRunner,
   project: string,
   store: Store,
 ): Promise<{ location: string; language: string }> {
-  const [usual] = await sql<{ location: string; language: string }[]>`
+  const [usual] = await db<{ location: string; language: string }[]>`
     select coalesce(k.location_name, l.name, k.location_code::text) as location, k.language_code as language
     from keyword_watch k left join location l on l.store = k.store and l.code = k.location_code
     where k.project = ${project} and k.store = ${store}
@@ -192,11 +193,11 @@ export interface Proposal {
  * @param project for this one; without, for each project that watches the app
  */
 export async function proposeKeywords(
-  { sql }: Pick<Database, 'sql'>,
+  { sql: db }: Pick<Database, 'sql'>,
   appId: string,
   project?: string,
 ): Promise<Proposal[]> {
-  return sql<Proposal[]>`
+  return db<Proposal[]>`
     select p.project, t.store, t.subject as keyword, coalesce(l.name, t.location_code::text) as location,
       t.location_code as "locationCode", t.language_code as language, found.rank, latest.slot
     from app a

@@ -3,7 +3,8 @@
  * where they came from, it changes nothing.
  */
 import { stringify } from 'csv-stringify/sync'
-import type { Database } from '../db/database.ts'
+import type { Database, Session } from '../db/database.ts'
+import { sql } from '../db/sql.ts'
 import { escapeFormula } from './cells.ts'
 import { fileColumnsOf, WATCHES, type Watch } from './kinds.ts'
 
@@ -29,10 +30,12 @@ export async function openWatchExport(
   { openSession }: Pick<Database, 'openSession'>,
   of: readonly Watch[] = WATCHES,
 ): Promise<WatchExport> {
-  const sql = openSession(IDLE_MS)
+  const session = openSession(IDLE_MS)
   const kinds: Watch[] = []
   for (const kind of of) {
-    const [row] = await sql<{ some: boolean }[]>`select exists (select from ${sql(kind.table)}) as some`
+    const [row] = await session<
+      { some: boolean }[]
+    >`select exists (select from ${sql.identifier(kind.table)}) as some`
     if (row?.some) kinds.push(kind)
   }
   const columns = [...new Set((kinds.length === 0 ? of.slice(0, 1) : kinds).flatMap(fileColumnsOf))]
@@ -40,7 +43,7 @@ export async function openWatchExport(
   const chunks = async function* () {
     yield stringify([columns])
     for (const kind of kinds) {
-      for await (const batch of readWatches(sql, kind)) {
+      for await (const batch of readWatches(session, kind)) {
         rows += batch.length
         yield stringify(
           batch.map((row) => columns.map((name) => toCell(name, row[name] ?? null))),
@@ -50,17 +53,18 @@ export async function openWatchExport(
       }
     }
   }
-  return { chunks: chunks(), rows: () => rows, close: () => sql.end({ timeout: 1 }) }
+  return { chunks: chunks(), rows: () => rows, close: () => session.end() }
 }
 
-function readWatches(sql: Database['sql'], kind: Watch): AsyncIterable<readonly WatchRow[]> {
+function readWatches(session: Session, kind: Watch): AsyncIterable<readonly WatchRow[]> {
   const columns = fileColumnsOf(kind).map((name) => {
     // As JSON, where no tag can be taken for two.
     if (name === 'tags') return sql`to_jsonb(tags)::text as tags`
-    return sql`${sql(name === kind.subject ? kind.key : name)}::text as ${sql(name)}`
+    return sql`${sql.identifier(name === kind.subject ? kind.key : name)}::text as ${sql.identifier(name)}`
   })
-  const list = columns.flatMap((column, n) => (n === 0 ? [column] : [sql`,`, column]))
-  return sql<WatchRow[]>`select ${list} from ${sql(kind.table)} order by ${sql(kind.identity[0])}, id`.cursor(
+  const list = sql.join(columns, ', ')
+  return session.readInBatches<WatchRow>(
+    sql`select ${list} from ${sql.identifier(kind.table)} order by ${sql.identifier(kind.identity[0])}, id`,
     ROWS_AT_ONCE,
   )
 }

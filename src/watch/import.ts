@@ -5,6 +5,7 @@
  * memory nor a transaction grows with them; only a trial, and what replaces a project, is one transaction.
  */
 import type { Database, SqlRunner, Transaction } from '../db/database.ts'
+import { sql } from '../db/sql.ts'
 import { ConfigurationError } from '../errors.ts'
 import { didYouMean } from '../suggest.ts'
 import { type FileRow, type RefusedRow, readFileRows } from './file-rows.ts'
@@ -20,7 +21,7 @@ export interface ImportOptions {
   /** When it is aborted, the pieces that are stored stay, and nothing else is read. */
   readonly signal?: AbortSignal
   /** Reads what all watches cost, before and after. */
-  readonly readCost?: (sql: SqlRunner) => Promise<WatchCost>
+  readonly readCost?: (db: SqlRunner) => Promise<WatchCost>
   /** How many rows of the files are dealt with. */
   readonly onProgress?: (rows: number) => void
 }
@@ -392,7 +393,7 @@ async function replaceProject(tx: Transaction, project: string, tally: Tally): P
   for (const table of tally.tables) {
     if (table === 'alert_channel') continue
     const { count } = await tx`
-      update ${tx(table)} set enabled = false
+      update ${sql.identifier(table)} set enabled = false
       where project = ${project} and enabled
         and id not in (select unnest(${tally.named.get(table) ?? []}::bigint[]))`
     tally.disabled += count

@@ -1,5 +1,5 @@
 /** The kinds of watches, and of what alerts are made of, as files have them. */
-import type { SqlRunner } from '../db/database.ts'
+import { sql } from '../db/sql.ts'
 
 const SETTINGS = ['every', 'priority', 'enabled', 'tags', 'note', 'html'] as const
 const PLACE = ['location_code', 'location_name', 'language_code'] as const
@@ -14,7 +14,7 @@ export const WATCHES = [
     subject: 'keyword',
     key: 'keyword',
     identity: ['project', 'store', 'keyword', ...PLACE],
-    unique: (sql: SqlRunner) => sql`
+    unique: sql`
       project, store, subject_key(keyword), coalesce(location_code, 0),
         lower(coalesce(location_name, '') collate "C"), language_code`,
     settings: [...SETTINGS, 'depth', 'weight'],
@@ -24,7 +24,7 @@ export const WATCHES = [
     subject: 'app_id',
     key: 'app_id',
     identity: ['project', 'store', 'app_id', ...PLACE],
-    unique: (sql: SqlRunner) => sql`
+    unique: sql`
       project, store, app_id, coalesce(location_code, 0), lower(coalesce(location_name, '') collate "C"),
         coalesce(language_code, '')`,
     settings: [...SETTINGS, 'label', 'role', 'info', 'reviews', 'reviews_depth'],
@@ -34,7 +34,7 @@ export const WATCHES = [
     subject: 'collection',
     key: 'collection',
     identity: ['project', 'store', 'collection', 'category', 'age_rating', ...PLACE],
-    unique: (sql: SqlRunner) => sql`
+    unique: sql`
       project, store, collection, coalesce(category, ''), coalesce(age_rating, ''),
         coalesce(location_code, 0),
       lower(coalesce(location_name, '') collate "C"), language_code`,
@@ -52,7 +52,7 @@ export const ALERTS = [
     subject: 'channel',
     key: 'name',
     identity: ['name'],
-    unique: (sql: SqlRunner) => sql`name`,
+    unique: sql`name`,
     settings: [
       'kind',
       'address',
@@ -70,7 +70,7 @@ export const ALERTS = [
     subject: 'rule',
     key: 'name',
     identity: ['project', 'name'],
-    unique: (sql: SqlRunner) => sql`project, name`,
+    unique: sql`project, name`,
     settings: [
       'kind',
       'store',

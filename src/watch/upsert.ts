@@ -1,5 +1,6 @@
 /** The statements of an import: many rows of a file at once, each found again by the watch's own identity. */
 import type { Transaction } from '../db/database.ts'
+import { sql } from '../db/sql.ts'
 import type { FileRow } from './file-rows.ts'
 
 /** Rows of one kind and the same columns. Returns those that were added or changed. */
@@ -11,15 +12,13 @@ export async function upsert(
   if (first === undefined) return []
   const { table, unique, settings } = first.watch
   const given = settings.filter((name) => first.cells.has(name))
-  const of = (row: 'w' | 'excluded') => tx(given.map((name) => `${row}.${name}`))
-  // How the driver writes a list of names goes by what stands before it: here a bracket, with a space on its
-  // left.
-  const update = tx`
-    do update set (${tx(given)}) = row (${of('excluded')})
+  const of = (row: 'w' | 'excluded') => sql.identifiers(given.map((name) => `${row}.${name}`))
+  const update = sql`
+    do update set (${sql.identifiers(given)}) = row (${of('excluded')})
     where row (${of('w')}) is distinct from row (${of('excluded')})`
   return tx<{ added: boolean }[]>`
-    insert into ${tx(table)} as w ${valuesOf(tx, rows)}
-    on conflict (${unique(tx)}) ${given.length === 0 ? tx`do nothing` : update}
+    insert into ${sql.identifier(table)} as w ${valuesOf(rows)}
+    on conflict (${unique}) ${given.length === 0 ? sql`do nothing` : update}
     returning xmax = 0 as added`
 }
 
@@ -32,12 +31,12 @@ export async function findIds(tx: Transaction, rows: readonly FileRow[]): Promis
   if (first === undefined) return []
   const { table, unique, key } = first.watch
   const found = await tx<{ id: number }[]>`
-    insert into ${tx(table)} as w ${valuesOf(tx, rows)}
-    on conflict (${unique(tx)}) do update set ${tx(key)} = w.${tx(key)} returning id`
+    insert into ${sql.identifier(table)} as w ${valuesOf(rows)}
+    on conflict (${unique}) do update set ${sql.identifier(key)} = w.${sql.identifier(key)} returning id`
   return found.map(({ id }) => id)
 }
 
-function valuesOf(tx: Transaction, rows: readonly FileRow[]) {
+function valuesOf(rows: readonly FileRow[]) {
   const [first] = rows
   const given = [...(first?.cells.keys() ?? [])]
   const table = first?.watch.table ?? ''
@@ -47,10 +46,9 @@ function valuesOf(tx: Transaction, rows: readonly FileRow[]) {
   const values = rows.map(({ cells }) =>
     Object.fromEntries([...cells].map(([name, cell]) => [name, name === 'tags' ? splitTags(cell) : cell])),
   )
-  return tx`
-    (${tx.unsafe(columns.map((name) => `"${name}"`).join(', '))})
-    select ${tx(given)} ${isWithoutDepth ? tx`, default_depth(store)` : tx``}
-    from json_populate_recordset(null::${tx(table)}, ${JSON.stringify(values)}::text::json)`
+  return sql`
+    (${sql.identifiers(columns)}) select ${sql.identifiers(given)} ${isWithoutDepth ? sql`, default_depth(store)` : sql``}
+    from json_populate_recordset(null::${sql.identifier(table)}, ${JSON.stringify(values)}::text::json)`
 }
 
 /** `brand, core`, or as `storerank sql --csv` prints them: `["brand","core"]`. */

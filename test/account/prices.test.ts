@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { type AccountPrices, type Price, readPrices } from '../../src/account/prices.ts'
 import { recordAccountUsage } from '../../src/account/usage.ts'
+import { sql } from '../../src/db/sql.ts'
 import { planDueTasks } from '../../src/plan/plan.ts'
 import { FUNCTION_RULES, type FunctionRule } from '../../src/service/functions.ts'
 import { insertCharge } from '../support/ledger.ts'
@@ -18,15 +19,15 @@ describe('the price list', () => {
 
   /** The prices as they are when the account has this list and these were the last charges. */
   const priceList = async (account: AccountPrices | null, charged: readonly object[] = []) => {
-    const { sql } = planning.db
-    await sql`delete from account_usage`
-    await sql`delete from charged_price`
+    const { sql: db } = planning.db
+    await db`delete from account_usage`
+    await db`delete from charged_price`
     if (account !== null) {
-      await sql`insert into account_usage (login, prices)
+      await db`insert into account_usage (login, prices)
         values ('me', ${JSON.stringify(account)}::text::jsonb)`
     }
-    for (const row of charged) await sql`insert into charged_price ${sql({ ...row })}`
-    return readPrices(sql)
+    for (const row of charged) await db`insert into charged_price ${sql.row({ ...row })}`
+    return readPrices(db)
   }
   const of = (prices: readonly Price[], store: string, name: string) => {
     const { normalMicros, highMicros, billingUnitResults } =
@@ -114,18 +115,18 @@ describe('the account', () => {
   })
 
   test('is stamped before it is asked: a charge while the answer travels is no part of it', async () => {
-    const { sql } = world.db
-    await sql`insert into project (name) values ('a')`
+    const { sql: db } = world.db
+    await db`insert into project (name) values ('a')`
     const slow = {
       ...world.client,
       getUserData: async () => {
         const answer = await world.client.getUserData()
-        await insertCharge(sql, { project: 'a', micros: 6000 })
+        await insertCharge(db, { project: 'a', micros: 6000 })
         return answer
       },
     }
     await recordAccountUsage(world.db, slow)
-    await sql`
+    await db`
       insert into keyword_watch (project, store, keyword, location_code, language_code)
       select 'a', 'ios_store', n::text, 2840, 'en' from generate_series(1, 10) n`
     const plan = await planDueTasks(

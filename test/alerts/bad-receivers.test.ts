@@ -11,6 +11,7 @@ import { deliverChannel } from '../../src/alerts/deliver.ts'
 import { runAlerts } from '../../src/alerts/run.ts'
 import { NO_ALERT_SETTINGS } from '../../src/alerts/settings.ts'
 import { type Database, openDatabase } from '../../src/db/database.ts'
+import { sql } from '../../src/db/sql.ts'
 import { Secret } from '../../src/secret.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { type Receiver, startReceiver } from '../support/receivers.ts'
@@ -35,8 +36,8 @@ after(async () => {
 
 async function addReceiver(name: string, receiver: Receiver): Promise<void> {
   const channel = { name, kind: 'webhook', address: receiver.url, secret_variable: 'ALERT_OPS' }
-  await db.sql`insert into alert_channel ${db.sql(channel)}`
-  await db.sql`insert into alert_rule ${db.sql({ project: 'fitness', name, kind: 'job_late', threshold: 1, channel: name })}`
+  await db.sql`insert into alert_channel ${sql.row(channel)}`
+  await db.sql`insert into alert_rule ${sql.row({ project: 'fitness', name, kind: 'job_late', threshold: 1, channel: name })}`
 }
 
 /**

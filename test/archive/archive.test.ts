@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { after, beforeEach, describe, test } from 'node:test'
 import { DuckDBInstance, DuckDBTimestampTZValue } from '@duckdb/node-api'
 import { type Archived, archiveMonths } from '../../src/archive/archive.ts'
+import { sql } from '../../src/db/sql.ts'
 import { createPlanning } from '../support/planning.ts'
 
 const planning = await createPlanning()
@@ -30,7 +31,7 @@ beforeEach(async () => {
   for (const table of ['ranking', 'app_snapshot', 'page'])
     for (const { name } of await db.sql<{ name: string }[]>`
       select inhrelid::regclass::text as name from pg_inherits where inhparent = ${table}::text::regclass`)
-      await db.sql`drop table ${db.sql(name)}`
+      await db.sql`drop table ${sql.identifier(name)}`
   await planning.setNow('2026-01-30 00:00+00')
   await planning.watch('p', ['yoga', 'ヨガ "x", {y}'])
   await db.sql`insert into app_watch (project, store, app_id, info, location_code, language_code)

@@ -12,6 +12,7 @@ import { evaluateSlot, readAlertProjects, readDueSlot } from '../../src/alerts/e
 import { gatherMessages } from '../../src/alerts/gather.ts'
 import { analyzeGrownTables } from '../../src/db/analyze.ts'
 import type { Database, Transaction } from '../../src/db/database.ts'
+import { sql } from '../../src/db/sql.ts'
 import { type Bar, printBars } from './bars.ts'
 import { withDatabase } from './database.ts'
 import { fillHistory, PROJECT } from './history.ts'
@@ -74,9 +75,12 @@ interface Cost {
 }
 
 /** The rules are of the morning of the day: nothing of the days before is due. */
-async function writeRules({ sql }: Database, rules: typeof RULES): Promise<void> {
+async function writeRules(
+  { sql: db }: Database,
+  rules: readonly Record<string, string | number>[],
+): Promise<void> {
   for (const rule of rules) {
-    await sql`insert into alert_rule ${sql({ project: PROJECT, name: rule.kind, channel: 'people', ...rule })}`
+    await db`insert into alert_rule ${sql.row({ project: PROJECT, name: rule.kind ?? '', channel: 'people', ...rule })}`
   }
 }
 
@@ -117,7 +121,7 @@ async function storeDay(db: Database): Promise<number> {
       select total_time as ms from pg_stat_user_functions where funcname = 'note_alert_due'`
     return noting?.ms ?? Number.NaN
   } finally {
-    await session.end({ timeout: 5 })
+    await session.end()
   }
 }
 
@@ -127,8 +131,10 @@ async function readCpuNs(tx: Transaction): Promise<number> {
   return Number((await readFile(`/proc/${row?.pid}/schedstat`, 'utf8')).split(' ')[0])
 }
 
-async function readBlocks({ sql }: Pick<Database, 'sql'>): Promise<{ buffers: number; tempBlocks: number }> {
-  const [row] = await sql<{ buffers: number; tempBlocks: number }[]>`
+async function readBlocks({
+  sql: db,
+}: Pick<Database, 'sql'>): Promise<{ buffers: number; tempBlocks: number }> {
+  const [row] = await db<{ buffers: number; tempBlocks: number }[]>`
     select sum(shared_blks_hit + shared_blks_read)::bigint as buffers,
       sum(temp_blks_written)::bigint as "tempBlocks"
     from pg_stat_statements where dbid = (select oid from pg_database where datname = current_database())`

@@ -4,6 +4,7 @@
  * measurement, and the tasks that are not pruned yet.
  */
 import type { Database, Transaction } from '../../src/db/database.ts'
+import { sql } from '../../src/db/sql.ts'
 
 export interface HistorySize {
   readonly keywords: number
@@ -43,7 +44,7 @@ export async function fillHistory(
     end loop; end $$`)
   const months = await db.sql<{ first: number; last: number }[]>`
     select min(day)::int as first, max(day)::int as last from generate_series(1, ${size.days}::int) day
-    group by date_trunc('month', ${today(db.sql)} - day * interval '24 hours', 'UTC') order by 1`
+    group by date_trunc('month', ${today} - day * interval '24 hours', 'UTC') order by 1`
   for (const { first, last } of months) {
     say(`${Math.round((100 * first) / size.days)} % of the history`)
     await begin((tx) => fillDays(tx, size, first, last))
@@ -60,7 +61,7 @@ export async function fillHistory(
   await db.sql`select brin_summarize_new_values('charge_by_time')`
 }
 
-const today = (sql: Database['sql'] | Transaction) => sql`date_trunc('day', now(), 'UTC')`
+const today = sql`date_trunc('day', now(), 'UTC')`
 
 async function fillWatches(tx: Transaction, { keywords, days }: HistorySize): Promise<void> {
   await tx`select set_config('storerank.now', (now() - ${days}::int * interval '24 hours')::text, true)`
@@ -105,7 +106,7 @@ async function fillDays(tx: Transaction, { apps }: HistorySize, first: number, l
       case when g.gap is null then b.ids[1 + w.shift:${apps}::int + w.shift - 1]
         || (20 + (b.n * 131 + day * 17) % ${APPS - 20}::int) end
     from generate_series(${first}::int, ${last}::int) day
-    cross join lateral (select ${today(tx)} - day * interval '24 hours' as slot) s
+    cross join lateral (select ${today} - day * interval '24 hours' as slot) s
     cross join bench_base b
     cross join lateral (select abs((day + b.n) % ${2 * WANDER}::int - ${WANDER}::int) as shift) w
     cross join lateral (
@@ -121,8 +122,8 @@ async function fillDays(tx: Transaction, { apps }: HistorySize, first: number, l
     from ranking r
     join watch_period w on w.target_id = r.target_id
     join project p on p.name = w.project
-    where r.gap is null and r.slot between ${today(tx)} - ${last}::int * interval '24 hours'
-      and ${today(tx)} - ${first}::int * interval '24 hours'
+    where r.gap is null and r.slot between ${today} - ${last}::int * interval '24 hours'
+      and ${today} - ${first}::int * interval '24 hours'
     order by r.slot, r.target_id`
 }
 
@@ -136,7 +137,7 @@ async function fillTasks(tx: Transaction): Promise<void> {
     from (
       select r.target_id, r.slot from ranking r where r.slot > now() - ${TASK_DAYS}::int * interval '24 hours'
         and r.gap is null
-      union all select b.target_id, ${today(tx)} from bench_base b
+      union all select b.target_id, ${today} from bench_base b
     ) d`
   await tx`
     create table bench_post as

@@ -80,7 +80,7 @@ async function measure(db: Database, { query }: Question): Promise<Cost> {
       ...(await explain(session, query)),
     }
   } finally {
-    await session.end({ timeout: 5 })
+    await session.end()
   }
 }
 

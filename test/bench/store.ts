@@ -8,6 +8,7 @@ import { drizzle } from 'drizzle-orm/postgres-js'
 import postgres from 'postgres'
 import type { Fetched } from '../../src/collect/fetch.ts'
 import type { Database } from '../../src/db/database.ts'
+import { sql } from '../../src/db/sql.ts'
 import { createDictionary } from '../../src/history/dictionary.ts'
 import { makePartitionsAhead } from '../../src/history/partitions.ts'
 import { storeFetched } from '../../src/history/store.ts'
@@ -173,12 +174,12 @@ async function measureBytes(
   of: 'ranking' | 'charge' | 'rank_row',
   observed: 'ranking' | 'rank_row',
 ): Promise<number> {
-  const observations = observed === 'ranking' ? db.sql`sum(cardinality(app_ids))` : db.sql`count(*)`
+  const observations = observed === 'ranking' ? sql`sum(cardinality(app_ids))` : sql`count(*)`
   const [row] = await db.sql<{ bytes: number }[]>`
     select (select sum(pg_total_relation_size(relid))
         from (select relid from pg_partition_tree(${of}::regclass) union
           select ${of}::regclass) as part)::float8
-      / (select ${observations} from ${db.sql(observed)})::float8 as bytes`
+      / (select ${observations} from ${sql.identifier(observed)})::float8 as bytes`
   return row?.bytes ?? Number.NaN
 }
 

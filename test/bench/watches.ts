@@ -56,7 +56,7 @@ async function measure(db: Database, count: number): Promise<number> {
     await sql`truncate watch_period, target cascade`
     return insertUs
   } finally {
-    await sql.end({ timeout: 5 })
+    await sql.end()
   }
 }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import { handOutOverdue, handOutReady } from '../../src/collect/enqueue-results.ts'
+import { sql } from '../../src/db/sql.ts'
 import type { FetchItem } from '../../src/ledger/hand-out.ts'
 import { findTroubles, readFigures } from '../../src/monitor/figures.ts'
 import { readReservations, readSpendDifferences } from '../support/ledger.ts'
@@ -32,7 +33,7 @@ async function watchBothStores(of = world) {
 }
 
 const minutesAhead = (column: string) => world.db.sql<{ minutes: number }[]>`
-  select round(extract(epoch from ${world.db.sql(column)} - clock_timestamp()) / 60)::int as minutes
+  select round(extract(epoch from ${sql.identifier(column)} - clock_timestamp()) / 60)::int as minutes
     from task`
 
 describe('the ready lists', () => {

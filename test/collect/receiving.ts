@@ -7,6 +7,7 @@ import type { EnqueueFetch } from '../../src/collect/enqueue-results.ts'
 import type { Fetched } from '../../src/collect/fetch.ts'
 import { type Receiver, startReceiver } from '../../src/collect/receiver.ts'
 import type { Database } from '../../src/db/database.ts'
+import { sql } from '../../src/db/sql.ts'
 import { createDictionary } from '../../src/history/dictionary.ts'
 import { storeFetched } from '../../src/history/store.ts'
 import type { FetchItem } from '../../src/ledger/hand-out.ts'
@@ -145,7 +146,7 @@ export async function holdTable(
 ): Promise<{ release(): Promise<void>; waiters(): Promise<number> }> {
   const session = world.db.openSession(60_000)
   await session`begin`
-  await session`lock table ${session(table)} in exclusive mode`
+  await session`lock table ${sql.identifier(table)} in exclusive mode`
   return {
     release: async () => {
       await session`commit`

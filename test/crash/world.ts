@@ -4,7 +4,7 @@
  */
 import { pino } from 'pino'
 import postgres from 'postgres'
-import { createBegin } from '../../src/db/transaction.ts'
+import { openDatabase } from '../../src/db/database.ts'
 import { openQueue } from '../../src/queue/queue.ts'
 import { importWatches } from '../../src/watch/import.ts'
 import { shortenCallWindow } from '../support/call-window.ts'
@@ -98,7 +98,7 @@ export async function createWorld(serverUrl: string, keywords: number, migrating
     },
     maxDayMicros: keywords * UNIT_MICROS * 6,
     jump: (interval) => jump(sql, interval),
-    edit: (random) => random.pick(EDITS)(sql, keywords),
+    edit: (random) => random.pick(EDITS)(sql, keywords, url.href),
     countOpen: () => countOpen(sql),
     countPaid: async () => {
       const [row] = await sql<{ paid: number }[]>`
@@ -228,7 +228,7 @@ async function addAlpha(sql: postgres.Sql): Promise<void> {
 
 const betaMicros = (keywords: number) => Math.round(keywords * 0.6) * UNIT_MICROS * 3
 
-type Edit = (sql: postgres.Sql<{ int8: number }>, keywords: number) => Promise<string>
+type Edit = (sql: postgres.Sql<{ int8: number }>, keywords: number, url: string) => Promise<string>
 
 const EDITS: readonly Edit[] = [
   async (sql) => {
@@ -248,14 +248,14 @@ const EDITS: readonly Edit[] = [
     await watch(sql, 'alpha', [1, Math.round(keywords * 0.7)], { depth: 100, priority: 1, every: '4 hours' })
     return 'watches put back'
   },
-  async (sql, keywords) => {
+  async (_, keywords, url) => {
     const rows = Array.from({ length: Math.round(keywords * 0.7) }, (_, index) => {
       const number = index + 1
       return `alpha,ios_store,${SUBJECTS[number % SUBJECTS.length]} ${number},2840,en,4 hours`
     })
     const csv = `project,store,keyword,location_code,language_code,every\n${rows.join('\n')}\n`
-    const begin = createBegin(sql)
-    await Promise.all([importWatches({ begin }, csv), importWatches({ begin }, csv)])
+    const db = openDatabase(url, { name: HARNESS })
+    await Promise.all([importWatches(db, csv), importWatches(db, csv)]).finally(db.close)
     return 'the same CSV imported twice'
   },
   async (sql, keywords) => {

@@ -36,7 +36,7 @@ const USERS: Record<string, (url: string) => Promise<unknown>> = {
   "a job's lock": async (url) => {
     const db = openDatabase(url)
     const session = db.openSession(60_000)
-    await session`select 1`.finally(() => Promise.all([session.end({ timeout: 0 }), db.close()]))
+    await session`select 1`.finally(() => Promise.all([session.end(0), db.close()]))
   },
   'the queue': async (url) => {
     const queue = await openQueue(url, pino({ level: 'silent' }))

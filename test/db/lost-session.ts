@@ -5,12 +5,11 @@
 import { createServer, connect as dial, type Socket } from 'node:net'
 import process from 'node:process'
 import postgres from 'postgres'
-import type { Transaction } from '../../src/db/database.ts'
-import type { Types } from '../../src/db/statement.ts'
+import type { SqlRunner, Transaction } from '../../src/db/database.ts'
 
 /** What is tried; `sql` and `begin` are of one pool. */
 export interface Driver {
-  readonly sql: postgres.ISql<Types>
+  readonly sql: SqlRunner
   begin(work: (tx: Transaction) => Promise<unknown>): Promise<unknown>
 }
 

@@ -1,9 +1,8 @@
 /** What the view `open_work` tells of the runners and of the server, to one who may only read. */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import type { Transaction } from '../../src/db/database.ts'
 import { openDueSlots } from '../../src/plan/open.ts'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { type AnySql, createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { createPlanning, type Planning } from '../support/planning.ts'
 
 let database: TestDatabase
@@ -12,7 +11,7 @@ before(async () => {
 })
 after(() => database.drop())
 
-async function ask(sql: Transaction | TestDatabase['sql'], kind: string) {
+async function ask(sql: AnySql, kind: string) {
   const [row] = await sql<{ count: string; message: string | null }[]>`
     select count, message from open_work where kind = ${kind}`
   return { count: Number(row?.count), message: row?.message }
@@ -23,7 +22,7 @@ test('a server that cannot write is told of by reading', async () => {
   await database.sql.begin(async (tx) => {
     await tx`set local temp_file_limit = 0`
     await tx`set local role storerank_reader`
-    const { count, message } = await ask(tx as unknown as Transaction, 'no_room')
+    const { count, message } = await ask(tx, 'no_room')
     assert.equal(count, 1)
     assert.match(message ?? '', /^The database server cannot write: temporary file size exceeds .*Make room/)
   })

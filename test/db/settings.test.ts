@@ -5,7 +5,12 @@ import { describe, type TestContext, test } from 'node:test'
 import { parse } from 'csv-parse/sync'
 import postgres from 'postgres'
 import { JOBS } from '../../jobs/index.ts'
-import { beginWith, MEANING, SPARING, WORK } from '../../src/db/connection.ts'
+import {
+  PLANNING_SETTINGS,
+  SEMANTIC_SETTINGS,
+  toStartupOptions,
+  WRITER_SETTINGS,
+} from '../../src/db/connection.ts'
 import { openDatabase } from '../../src/db/database.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { type DatabaseNature, findObstacle } from '../../src/db/requirements.ts'
@@ -17,7 +22,7 @@ import { createEmptyDatabase, type TestDatabase } from '../support/database.ts'
 import { createWorld, type World } from '../support/world.ts'
 
 /** Of each setting of ours, a value that another program may have wanted for the login. */
-const HOSTILE: Record<keyof typeof WORK, string> = {
+const HOSTILE: Record<keyof typeof WRITER_SETTINGS, string> = {
   search_path: 'somewhere',
   TimeZone: 'America/St_Johns',
   DateStyle: 'SQL, DMY',
@@ -107,22 +112,22 @@ describe('every setting of a login that our statements stand on', () => {
     const db = openDatabase(database.url)
     const session = db.openSession(60_000)
     t.after(() => Promise.all([session.end(), db.close()]))
-    const ours: Record<string, string> = WORK
+    const ours: Record<string, string> = WRITER_SETTINGS
     for (const [name, hostile] of Object.entries(HOSTILE)) assert.notEqual(ours[name], hostile)
-    for (const name of Object.keys(WORK)) {
+    for (const name of Object.keys(WRITER_SETTINGS)) {
       const [row] = await db.sql`select current_setting(${name}) as value`
       assert.deepEqual([name, row?.value], [name, ours[name]])
     }
     const [row] = await session`select current_setting('DateStyle') as style,
         current_setting('idle_session_timeout') as idle`
-    assert.deepEqual(row, { style: WORK.DateStyle, idle: '1min' })
+    assert.deepEqual(row, { style: WRITER_SETTINGS.DateStyle, idle: '1min' })
   })
 
   test(
     'is our own where `sql` and `export` ask for a person, as far as it says what a value is and what a ' +
       'plan costs',
     async (t) => {
-      const ours = { ...MEANING, ...SPARING }
+      const ours = { ...SEMANTIC_SETTINGS, ...PLANNING_SETTINGS }
       const names = Object.keys(ours) as (keyof typeof ours)[]
       const database = await createDatabaseWith(
         Object.fromEntries(names.map((name) => [name, HOSTILE[name]])),
@@ -154,9 +159,12 @@ describe('every setting of a login that our statements stand on', () => {
     const world = await openWorld(t, await createDatabaseWith({}))
     await measure(world)
     const its = Object.fromEntries(
-      Object.keys(MEANING).map((name) => [name, HOSTILE[name as keyof typeof MEANING]]),
+      Object.keys(SEMANTIC_SETTINGS).map((name) => [name, HOSTILE[name as keyof typeof SEMANTIC_SETTINGS]]),
     )
-    const person = postgres(new URL(world.db.url).href, { max: 1, connection: { options: beginWith(its) } })
+    const person = postgres(new URL(world.db.url).href, {
+      max: 1,
+      connection: { options: toStartupOptions(its) },
+    })
     t.after(() => person.end())
     await person`insert into public.keyword_watch (project, store, keyword, location_name, language_code)
       values ('fitness', 'ios_store', 'zen', 'united states', 'en')`

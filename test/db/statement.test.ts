@@ -4,6 +4,7 @@ import { after, test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { openDatabase } from '../../src/db/database.ts'
+import { sql } from '../../src/db/sql.ts'
 import { createTestDatabase } from '../support/database.ts'
 
 const SESSIONS = 8
@@ -74,9 +75,9 @@ test('nothing is kept of what the queue asks again and again by unsafe', async (
 test('the text of a statement is kept once, and not for each session in its parts', async () => {
   const many = openDatabase(database.url)
   const ask = () => {
-    const { sql } = many
+    const { sql: db } = many
     const parts = Array.from({ length: PARTS }, (_, n) => sql`${n}::int + `)
-    return sql<{ sum: number }[]>`select ${parts} 0 as sum, pg_sleep(0.2)`
+    return db<{ sum: number }[]>`select ${sql.join(parts, '')} 0 as sum, pg_sleep(0.2)`
   }
   const heap = () => {
     for (let turn = 0; turn < 3; turn += 1) collectGarbage()

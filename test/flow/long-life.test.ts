@@ -4,6 +4,7 @@ import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { JOBS } from '../../jobs/index.ts'
 import { type Database, openDatabase } from '../../src/db/database.ts'
+import { sql } from '../../src/db/sql.ts'
 import { readFigures } from '../../src/monitor/figures.ts'
 import { executeJob } from '../../src/queue/job.ts'
 import { readFailedSince, readLastRuns, readOpenWork, readProblems } from '../../src/report/status.ts'
@@ -39,54 +40,53 @@ before(async () => {
 })
 after(() => world.close())
 
-const long = ({ db: { sql } }: World) => sql`(
+const old = sql`(
   select n, clock_timestamp() - interval '1 day' - n * interval '6 minutes' as at
     from generate_series(1, ${OLD}::int) n) old`
 
 async function leaveWork(lived: World): Promise<void> {
-  const { sql } = lived.db
-  const old = long(lived)
-  await sql`insert into job_run (job, slot, state, started_at, ended_at, summary)
+  const { sql: db } = lived.db
+  await db`insert into job_run (job, slot, state, started_at, ended_at, summary)
     select job, at, 'done', at, at, '{"due": 0}' from ${old},
       unnest(${JOBS.map((job) => job.name)}::text[]) job`
-  await sql`insert into api_call (id, kind, path, runner, permit_at, deadline_at, ended_at, http_status)
+  await db`insert into api_call (id, kind, path, runner, permit_at, deadline_at, ended_at, http_status)
     select -n, 'get', '/v3', 'runner', at, at, at, 200 from ${old} order by n desc`
-  await sql`insert into account_usage (fetched_at, login, balance_micros, prices)
+  await db`insert into account_usage (fetched_at, login, balance_micros, prices)
     select at, 'sandbox', 1000000, prices from ${old}, (select prices from account_usage limit 1) known`
-  await sql`insert into service_failure (service_id, function, at) select 'old ' || n, 'postback_url', at
+  await db`insert into service_failure (service_id, function, at) select 'old ' || n, 'postback_url', at
     from ${old}`
-  await sql`insert into audit_difference (service_id, kind, posted_at) select 'old ' || n, 'cost', at
+  await db`insert into audit_difference (service_id, kind, posted_at) select 'old ' || n, 'cost', at
     from ${old}`
-  await sql`insert into rejected_result (task_id, service_id, target_id, slot, path, problem, body_gzip,
+  await db`insert into rejected_result (task_id, service_id, target_id, slot, path, problem, body_gzip,
     received_at)
     select uuid_v7(), 'old ' || n, 1, at, 'items', 'none', '', at from ${old} where n % 100 = 0`
-  await sql`insert into post (store, function, state, settled_at, created_at)
+  await db`insert into post (store, function, state, settled_at, created_at)
     select 'ios_store', 'app_searches', 'settled', at, at from ${old}`
-  await sql`insert into target (store, function, subject, location_code, language_code)
+  await db`insert into target (store, function, subject, location_code, language_code)
     select 'ios_store', 'app_searches', 'old ' || n, 2840, 'en' from ${old}`
   const measured = sql`${old} join target t on t.subject = 'old ' || n`
-  await sql`insert into task (target_id, slot, slot_ends_at, state, problem, priority, estimate_micros,
+  await db`insert into task (target_id, slot, slot_ends_at, state, problem, priority, estimate_micros,
     payers, service_id, posted_at, ended_at)
     select id, at, at, case when n % 10 = 0 then 'failed' else 'collected' end, case when n % 10 = 0
       then 'none' end, 1, 1200, '{1}',
       'old ' || n, at, at from ${measured}`
-  await sql`select ensure_history_partitions(now() - interval '100 days', now())`
-  await sql`insert into ranking (target_id, slot, gap, reason) select id, at, 'missed', 'none'
+  await db`select ensure_history_partitions(now() - interval '100 days', now())`
+  await db`insert into ranking (target_id, slot, gap, reason) select id, at, 'missed', 'none'
     from ${measured}`
-  await sql`insert into charge (at, slot, amount_micros, target_id, project_id, kind, service_id)
+  await db`insert into charge (at, slot, amount_micros, target_id, project_id, kind, service_id)
     select at, at, 1200, t.id, p.id, 'charge', 'old ' || n from ${measured}, project p`
 }
 
 async function leaveAlerts(lived: World): Promise<void> {
-  const { sql } = lived.db
-  await sql`insert into alert_channel (name, kind, secret_variable) values ('chat', 'slack', 'ALERT_CHAT')`
+  const { sql: db } = lived.db
+  await db`insert into alert_channel (name, kind, secret_variable) values ('chat', 'slack', 'ALERT_CHAT')`
   for (const [kind, threshold] of Object.entries(RULES))
-    await sql`insert into alert_rule (project, name, kind, threshold, channel)
+    await db`insert into alert_rule (project, name, kind, threshold, channel)
       select name, ${kind}, ${kind}, ${threshold}, 'chat' from project`
-  await sql`insert into alert_message (project_id, channel_id, state, content, ended_at)
+  await db`insert into alert_message (project_id, channel_id, state, content, ended_at)
     select p.id, c.id, case when n % 2 = 0 then 'dead' else 'delivered' end, '{}', at
-      from ${long(lived)}, project p, alert_channel c`
-  await sql`insert into alert_event (rule_id, subject, slot, kind, severity, found_at, message_id)
+      from ${old}, project p, alert_channel c`
+  await db`insert into alert_event (rule_id, subject, slot, kind, severity, found_at, message_id)
     select r.id, 'yoga', m.ended_at, r.kind, r.severity, m.ended_at, m.id from alert_message m, alert_rule r
       where r.kind = 'rank_moved'`
 }
@@ -95,8 +95,8 @@ async function leaveAlerts(lived: World): Promise<void> {
  * Rows that were read of each table until now, of its own or of an index, whichever is more. Sessions tell
  * when they end.
  */
-async function readRows({ sql }: Database): Promise<Map<string, number>> {
-  const rows = await sql<{ name: string; rows: number }[]>`
+async function readRows({ sql: db }: Database): Promise<Map<string, number>> {
+  const rows = await db<{ name: string; rows: number }[]>`
     select relname as name, (seq_tup_read + greatest(coalesce(idx_tup_fetch, 0), (
       select coalesce(sum(idx_tup_read), 0) from pg_stat_user_indexes i
         where i.relid = t.relid)))::float8 as rows

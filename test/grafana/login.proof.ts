@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { test } from 'node:test'
 import postgres from 'postgres'
-import { SPARING } from '../../src/db/connection.ts'
+import { PLANNING_SETTINGS } from '../../src/db/connection.ts'
 import { createTestDatabase } from '../support/database.ts'
 
 const SCRIPT = join(import.meta.dirname, '../../grafana/login.sql')
@@ -53,7 +53,7 @@ test('grafana/login.sql makes a login that reads the views and nothing else, and
   assert.equal((await grafana`select count from open_work where kind = 'planned'`)[0]?.count, '0')
   const [settings] = await grafana`
     select current_setting('jit') as jit, current_setting('constraint_exclusion') as constraint_exclusion`
-  assert.deepEqual(settings, SPARING)
+  assert.deepEqual(settings, PLANNING_SETTINGS)
   await assert.rejects(grafana`select from task`, { code: '42501' })
   await assert.rejects(grafana`create temp table mine (a int)`, { code: '25006' })
 })

@@ -144,9 +144,8 @@ describe('a slot that ended', () => {
     await planning.setNow('2026-03-11 00:00+00')
     assert.deepEqual(await planning.closeSlots(), { budget: 0, missed: 4 })
     const functionsIn = async (table: string) => {
-      const rows = await planning.db.sql<{ function: string }[]>`
-        select t.function from ${planning.db.sql(table)} h join target t on t.id = h.target_id order by 1`
-      return rows.map((row) => row.function)
+      const query = `select t.function from ${table} h join target t on t.id = h.target_id order by 1`
+      return (await planning.db.sql.unsafe<{ function: string }[]>(query)).map((row) => row.function)
     }
     assert.deepEqual(await functionsIn('ranking'), ['app_list', 'app_searches'])
     assert.deepEqual(await functionsIn('app_snapshot'), ['app_info', 'app_reviews'])

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import type { Transaction } from '../../src/db/database.ts'
+import { sql } from '../../src/db/sql.ts'
 import { type Pruned, pruneRuns, pruneWork } from '../../src/history/housekeeping.ts'
 import { buy, clear, collect, watchKeywords } from '../support/stages.ts'
 import { createWorld, type World } from '../support/world.ts'
@@ -15,7 +16,7 @@ before(async () => {
 })
 after(() => world.close())
 
-const daysAgo = (days: number) => world.db.sql`clock_timestamp() - make_interval(days => ${days})`
+const daysAgo = (days: number) => sql`clock_timestamp() - make_interval(days => ${days})`
 
 describe('work is forgotten after 90 days', () => {
   beforeEach(async () => {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import type { Database } from '../../src/db/database.ts'
+import { sql } from '../../src/db/sql.ts'
 import { makePartitionsAhead } from '../../src/history/partitions.ts'
 import { createPlanning, type Planning } from '../support/planning.ts'
 
@@ -11,7 +12,7 @@ before(async () => {
 })
 after(() => planning.drop())
 beforeEach(async () => {
-  for (const name of await partitions('%')) await planning.db.sql`drop table ${planning.db.sql(name)}`
+  for (const name of await partitions('%')) await planning.db.sql`drop table ${sql.identifier(name)}`
 })
 
 async function partitions(like = 'ranking%'): Promise<string[]> {

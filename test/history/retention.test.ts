@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { after, beforeEach, describe, test } from 'node:test'
+import { sql } from '../../src/db/sql.ts'
 import { pruneHistory, prunePages } from '../../src/history/retention.ts'
 import { pruneMoney } from '../../src/ledger/prune.ts'
 import { readRestoreHold, readRestoreState } from '../../src/ledger/restored.ts'
@@ -19,7 +20,7 @@ beforeEach(async () => {
   for (const table of ['ranking', 'app_snapshot', 'page'])
     for (const { name } of await db.sql<{ name: string }[]>`
       select inhrelid::regclass::text as name from pg_inherits where inhparent = ${table}::text::regclass`)
-      await db.sql`drop table ${db.sql(name)}`
+      await db.sql`drop table ${sql.identifier(name)}`
 })
 
 /** Two weeks of gaps on both sides of the end of February, of keywords watched from then on. */
@@ -32,7 +33,7 @@ async function live(watches: Readonly<Record<string, readonly string[]>>): Promi
 
 async function months(table = 'ranking'): Promise<Record<string, number>> {
   const rows = await db.sql<{ month: string; rows: number }[]>`
-    select to_char(r.slot at time zone 'UTC', 'MM') as month, count(*) as rows from ${db.sql(table)} r
+    select to_char(r.slot at time zone 'UTC', 'MM') as month, count(*) as rows from ${sql.identifier(table)} r
       group by 1 order by 1`
   return Object.fromEntries(rows.map(({ month, rows: count }) => [month, count]))
 }

@@ -4,6 +4,7 @@ import { gunzipSync } from 'node:zlib'
 import type { Fetched } from '../../src/collect/fetch.ts'
 import { compressBody } from '../../src/collect/kept-body.ts'
 import { openDatabase, type Transaction } from '../../src/db/database.ts'
+import { sql } from '../../src/db/sql.ts'
 import { LeaseLostError } from '../../src/errors.ts'
 import { createDictionary } from '../../src/history/dictionary.ts'
 import { type FinishBatch, storeFetched } from '../../src/history/store.ts'
@@ -265,7 +266,7 @@ describe('a result', () => {
       const batch = await fetchBatch(results)
       const [month] = await world.db.sql`
         select 'ranking_' || to_char(min(slot) at time zone 'UTC', 'YYYYMM') as partition from task`
-      await world.db.sql`drop table if exists ${world.db.sql(month?.partition)}`
+      await world.db.sql`drop table if exists ${sql.identifier(month?.partition)}`
       const { stored, unreadable } = await store(world, batch)
       assert.deepEqual([stored, unreadable], [results, 0])
       await clear(world)

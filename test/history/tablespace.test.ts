@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
+import { sql } from '../../src/db/sql.ts'
 import { ConfigurationError } from '../../src/errors.ts'
 import { moveOldMonths } from '../../src/history/tablespace.ts'
 import { createPlanning, type Planning } from '../support/planning.ts'
@@ -13,14 +14,14 @@ before(async () => {
   const session = planning.db.openSession(60_000)
   // Within the folder of the server, so that none need be made for it.
   await session`set allow_in_place_tablespaces = on`
-  await session`create tablespace ${session(SLOW)} location ''`
+  await session`create tablespace ${sql.identifier(SLOW)} location ''`
   await session.end()
   await planning.setNow('2027-06-10 12:00+00')
   await planning.db.sql`select ensure_history_partitions('2027-01-01', '2027-06-10')`
 })
 after(async () => {
   await moveOldMonths(planning.db, 'pg_default')
-  await planning.db.sql`drop tablespace ${planning.db.sql(SLOW)}`
+  await planning.db.sql`drop tablespace ${sql.identifier(SLOW)}`
   await planning.drop()
 })
 

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import fc from 'fast-check'
+import { sql } from '../../src/db/sql.ts'
 import { recount } from '../support/ledger.ts'
 import { createPlanning, type Planning } from '../support/planning.ts'
 
@@ -193,7 +194,7 @@ describe('a target of several projects', () => {
         async (projects, depth, unitMicros) => {
           await planning.clear()
           for (let i = 1; i <= projects; i += 1) await planning.watch(`project ${i}`, ['yoga'], { depth })
-          await setAccount({ prices: planning.db.sql.json([price('app_searches', unitMicros)]) })
+          await setAccount({ prices: JSON.stringify([price('app_searches', unitMicros)]) })
           const price_ = Math.ceil(depth / 100) * unitMicros
           assert.equal((await planning.plan()).plannedMicros, price_)
           const { 'project 1': first, ...others } = await sharesOf('yoga')
@@ -213,8 +214,8 @@ const price = (name: string, normalMicros: number) => ({
 })
 
 async function setAccount(fields: Record<string, unknown>): Promise<void> {
-  const { sql } = planning.db
-  await sql`insert into account_usage ${sql({ login: 'test', prices: sql.json([]), ...fields })}`
+  const { sql: db } = planning.db
+  await db`insert into account_usage ${sql.row({ login: 'test', prices: JSON.stringify([]), ...fields })}`
 }
 
 interface Asked {

@@ -1,6 +1,7 @@
 /** Every budget there is, the days and months that it counts by, and what becomes of what it cut. */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
+import { sql } from '../../src/db/sql.ts'
 import { insertCharge, recount, setTimeZone } from '../support/ledger.ts'
 import { createPlanning, type Planning } from '../support/planning.ts'
 
@@ -185,10 +186,10 @@ describe('the day of a project', () => {
 
 describe('the account', () => {
   const reported = (fields: Record<string, unknown>) =>
-    planning.db.sql`insert into account_usage ${planning.db.sql({
+    planning.db.sql`insert into account_usage ${sql.row({
       fetched_at: '2026-03-10 12:00+00',
       login: 'test',
-      prices: planning.db.sql.json([]),
+      prices: JSON.stringify([]),
       ...fields,
     })}`
 

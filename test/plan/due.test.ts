@@ -111,7 +111,7 @@ describe('whatever people and runners did', () => {
         const plan = await planning.plan(budget, PIECE_SLOTS)
         assert.deepEqual([plan.planned, plan.plannedMicros], [planned, plannedMicros])
         const [left] = await db.sql`
-          with ${askedNow(db.sql)}
+          with ${askedNow()}
           select count(*) as due, count(*) filter (where not exists (
               select from due_slot c where (c.target_id, c.slot) = (d.target_id, d.slot)
                 and c.cut is not null)) as untold

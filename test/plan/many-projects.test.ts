@@ -47,7 +47,7 @@ test('an asker of a slot is not compared with the budget of each project', async
     const budget = { maxDayMicros: 1_000_000_000, maxMonthMicros: null, maxRunMicros: null }
     const input = { prices: await readPrices(tx), budgets: await readBudgets(tx, budget, 0) }
     const [row] = await tx<{ 'QUERY PLAN': readonly { Plan: PlanNode }[] }[]>`
-      explain (analyze, timing off, format json) ${admission(tx, askedNow(tx), input)}`
+      explain (analyze, timing off, format json) ${admission(askedNow(), input)}`
     const plan = row?.['QUERY PLAN'][0]?.Plan
     assert.ok(plan !== undefined)
     return countRows(plan)

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import postgres from 'postgres'
+import { sql } from '../../src/db/sql.ts'
 import { openDueSlots } from '../../src/plan/open.ts'
 import { planDueTasks } from '../../src/plan/plan.ts'
 import { createPlanning, type Planning } from '../support/planning.ts'
@@ -24,9 +25,9 @@ after(() => planning.drop())
 
 /** Rows of `due_slot` that were read in this session, by any index or none. */
 async function countRowsRead(): Promise<number> {
-  const { sql } = planning.db
-  await sql`select pg_stat_force_next_flush()`
-  const [row] = await sql<{ rows: number }[]>`
+  const { sql: db } = planning.db
+  await db`select pg_stat_force_next_flush()`
+  const [row] = await db<{ rows: number }[]>`
     select (select seq_tup_read from pg_stat_user_tables where relname = 'due_slot')
       + (select sum(idx_tup_read) from pg_stat_user_indexes where relname = 'due_slot')::bigint as rows`
   return row?.rows ?? 0
@@ -81,7 +82,7 @@ test('the tasks of a piece follow one another in the order of urgency', async ()
 test('due slots of several intervals are taken in the order of urgency, in full pieces', async (t) => {
   const planning = await createPlanning()
   t.after(() => planning.drop())
-  const { sql } = planning.db
+  const { sql: db } = planning.db
   await planning.setNow('2026-11-20 12:00+00')
   for (const every of ['1 day', '6 hours', '1 hour'])
     await planning.watch(
@@ -91,13 +92,13 @@ test('due slots of several intervals are taken in the order of urgency, in full 
     )
   await planning.plan()
   await planning.measure()
-  await sql`update target set captured_at = '2026-11-20 12:00+00'::timestamptz + (id * 7919) % 1009
+  await db`update target set captured_at = '2026-11-20 12:00+00'::timestamptz + (id * 7919) % 1009
     * interval '1 second'`
   await planning.setNow('2026-11-21 13:30+00')
   await planning.closeSlots()
   const { due, planned } = await planning.plan({}, 270)
   assert.deepEqual([due, planned], [990, 990])
-  const [order] = await sql`
+  const [order] = await db`
     select count(distinct target_id)::int as targets, count(distinct slot)::int as slots,
       count(distinct xmin::text)::int as pieces, count(*) filter (where captured_at < before)::int as late
     from (
@@ -105,7 +106,7 @@ test('due slots of several intervals are taken in the order of urgency, in full 
       from task k join target t on t.id = k.target_id where k.state = 'planned'
     ) k`
   assert.deepEqual({ ...order }, { targets: 990, slots: 3, late: 0, pieces: 4 })
-  assert.equal((await sql`select from due_slot`).count, 0)
+  assert.equal((await db`select from due_slot`).count, 0)
 })
 
 test('what a broken-off plan has left is planned by the next', async (t) => {
@@ -129,15 +130,15 @@ test('what a broken-off plan has left is planned by the next', async (t) => {
 test('a slot that begins soon is opened before, and planned when it has begun', async (t) => {
   const planning = await createPlanning()
   t.after(() => planning.drop())
-  const { sql } = planning.db
+  const { sql: db } = planning.db
   await planning.setNow('2026-11-20 12:00+00')
   await planning.watch('fitness', ['yoga'])
   await planning.plan()
   await planning.setNow('2026-11-20 23:50+00')
   assert.equal((await planning.plan()).due, 0)
-  assert.equal((await sql`select from due_slot`).count, 1)
-  assert.equal((await sql`select from pending_slot`).count, 1)
-  assert.equal((await sql`select from open_work where kind = 'unplanned' and count > 0`).count, 0)
+  assert.equal((await db`select from due_slot`).count, 1)
+  assert.equal((await db`select from pending_slot`).count, 1)
+  assert.equal((await db`select from open_work where kind = 'unplanned' and count > 0`).count, 0)
   await planning.setNow('2026-11-21 00:00+00')
   assert.equal((await planning.plan()).planned, 1)
 })
@@ -145,9 +146,9 @@ test('a slot that begins soon is opened before, and planned when it has begun', 
 test('a session that planned on small tables reads none as a whole when they have grown', async (t) => {
   const planning = await createPlanning()
   t.after(() => planning.drop())
-  const { sql } = planning.db
+  const { sql: db } = planning.db
   const tables = ['task', 'watch_period', 'target', 'due_slot']
-  for (const table of tables) await sql`alter table ${sql(table)} set (autovacuum_enabled = off)`
+  for (const table of tables) await db`alter table ${sql.identifier(table)} set (autovacuum_enabled = off)`
   const planDay = async (day: number, pieceSlots?: number) => {
     await planning.setNow(`2026-11-${day} 12:00+00`)
     return planning.plan({}, pieceSlots)
@@ -158,8 +159,8 @@ test('a session that planned on small tables reads none as a whole when they hav
       Array.from({ length: keywords }, (_, index) => `${name} ${index}`),
     )
   const countRead = async () => {
-    await sql`select pg_stat_force_next_flush()`
-    const [row] = await sql<{ rows: number }[]>`
+    await db`select pg_stat_force_next_flush()`
+    const [row] = await db<{ rows: number }[]>`
       select sum(seq_tup_read)::bigint as rows from pg_stat_user_tables
         where relname = any(${tables}::text[])`
     return row?.rows ?? 0

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import type { Database } from '../../src/db/database.ts'
+import { sql } from '../../src/db/sql.ts'
 import { planDueTasks } from '../../src/plan/plan.ts'
 import { claimPost } from '../../src/post/claim.ts'
 import { readReservations } from '../support/ledger.ts'
@@ -115,7 +116,7 @@ describe('a plan', () => {
       /no queue/,
     )
     for (const table of ['task', 'post', 'charge'])
-      assert.equal((await planning.db.sql`select from ${planning.db.sql(table)}`).count, 0, table)
+      assert.equal((await planning.db.sql`select from ${sql.identifier(table)}`).count, 0, table)
   })
 
   test('packs a hundred tasks in a post, the most urgent ones together and first', async () => {
@@ -137,12 +138,12 @@ describe('a plan', () => {
   })
 
   test('leaves out what is disabled, and the app of which only the rank is asked for', async () => {
-    const { sql } = planning.db
+    const { sql: db } = planning.db
     await planning.watch('a', ['yoga'], { enabled: false })
     await planning.watch('b', ['zen'])
-    await sql`update project set enabled = false where name = 'b'`
-    await sql`insert into app_watch (project, store, app_id) values ('a', 'ios_store', '1001')`
-    await sql`insert into app_watch (project, store, app_id, info, location_code, language_code)
+    await db`update project set enabled = false where name = 'b'`
+    await db`insert into app_watch (project, store, app_id) values ('a', 'ios_store', '1001')`
+    await db`insert into app_watch (project, store, app_id, info, location_code, language_code)
       values ('a', 'ios_store', '1002', true, 2840, 'en')`
     const { lines } = await planning.preview()
     assert.deepEqual(
@@ -154,7 +155,7 @@ describe('a plan', () => {
   })
 
   test('buys charts and reviews by their own billing units, each category for itself', async () => {
-    const { sql } = planning.db
+    const { sql: db } = planning.db
     const place = { project: 'a', location_code: 2840, language_code: 'en' }
     const charts = [
       { category: null, depth: 101 },
@@ -162,12 +163,12 @@ describe('a plan', () => {
       { category: 'sports', depth: 200, priority: 2 },
     ]
     for (const chart of charts)
-      await sql`insert into chart_watch ${sql({ ...place, collection: 'topselling_free', ...chart })}`
+      await db`insert into chart_watch ${sql.row({ ...place, collection: 'topselling_free', ...chart })}`
     const app = { ...place, store: 'ios_store', app_id: '1480010017' }
-    await sql`insert into app_watch ${sql({ ...app, reviews: true, reviews_depth: 51 })}`
+    await db`insert into app_watch ${sql.row({ ...app, reviews: true, reviews_depth: 51 })}`
     const plan = await planning.plan()
     assert.deepEqual([plan.planned, plan.posts], [4, 2])
-    const tasks = await sql`
+    const tasks = await db`
       select t.function, t.subject, t.category, k.depth, k.estimate_micros as micros
       from task k join target t on t.id = k.target_id order by 1, 3 nulls first`
     const chart = { function: 'app_list', subject: 'topselling_free' }
@@ -224,7 +225,7 @@ describe('a plan', () => {
     await planning.watch('a', TWENTY)
     assert.equal((await planning.preview(BUDGET)).cut, 12)
     for (const table of ['task', 'post', 'charge', 'due_slot'])
-      assert.equal((await planning.db.sql`select from ${planning.db.sql(table)}`).count, 0, table)
+      assert.equal((await planning.db.sql`select from ${sql.identifier(table)}`).count, 0, table)
   })
 
   test('of what nobody watches any more is dropped before it is sent, and its money is free', async () => {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, afterEach, before, describe, test } from 'node:test'
 import type { Database } from '../../src/db/database.ts'
+import { sql } from '../../src/db/sql.ts'
 import { adoptTasks } from '../../src/ledger/adopt.ts'
 import { lockLedger } from '../../src/ledger/lock.ts'
 import { parseTag, type TaskTag } from '../../src/ledger/tag.ts'
@@ -199,7 +200,7 @@ describe('a claim', () => {
   for (const budget of ['daily_usd', 'monthly_usd']) {
     test(`cuts what a lowered ${budget} of a project no longer pays, and records the cut`, async () => {
       const postId = await planPost(world, ['yoga', 'pilates', 'running'])
-      await world.db.sql`update project set ${world.db.sql({ [budget]: 0.0025 })}`
+      await world.db.sql`update project set ${sql.identifier(budget)} = 0.0025`
       const claim = await claimPost(world.db, postId, randomUUID(), depsOf(world))
       assert.equal(claim.kind === 'claimed' && claim.post.tasks.length, 2)
       assert.deepEqual(await readMoney(world.db), { reserved: 2400 })

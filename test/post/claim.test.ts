@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, afterEach, before, describe, test } from 'node:test'
 import type { Database } from '../../src/db/database.ts'
+import { sql } from '../../src/db/sql.ts'
 import { closeEndedSlots } from '../../src/history/close-slots.ts'
 import { claimPost } from '../../src/post/claim.ts'
 import { Secret } from '../../src/secret.ts'
@@ -104,19 +105,19 @@ describe('a claim', () => {
   })
 
   test('brings what the service has to be told of each task', async () => {
-    const { sql } = world.db
+    const { sql: db } = world.db
     const place = { project: 'fitness', location_code: 2840, language_code: 'en' }
-    await sql`insert into chart_watch ${sql({ ...place, collection: 'topselling_free', category: 'game' })}`
-    await sql`
-      insert into chart_watch ${sql({ ...place, collection: 'topselling_free', depth: 7, priority: 2 })}`
-    await sql`insert into chart_watch
-      ${sql({ ...place, collection: 'topgrossing', category: 'family', age_rating: 'ages_6_8' })}`
-    await sql`insert into chart_watch
-      ${sql({ ...place, store: 'ios_store', collection: 'new_ios', depth: 1000 })}`
-    await sql`insert into app_watch
-      ${sql({ ...place, store: 'android_store', app_id: 'com.ashlune.yoga', info: true })}`
-    await sql`
-      insert into app_watch ${sql({ ...place, store: 'ios_store', app_id: '1480010017', reviews: true })}`
+    await db`insert into chart_watch ${sql.row({ ...place, collection: 'topselling_free', category: 'game' })}`
+    await db`
+      insert into chart_watch ${sql.row({ ...place, collection: 'topselling_free', depth: 7, priority: 2 })}`
+    await db`insert into chart_watch
+      ${sql.row({ ...place, collection: 'topgrossing', category: 'family', age_rating: 'ages_6_8' })}`
+    await db`insert into chart_watch
+      ${sql.row({ ...place, store: 'ios_store', collection: 'new_ios', depth: 1000 })}`
+    await db`insert into app_watch
+      ${sql.row({ ...place, store: 'android_store', app_id: 'com.ashlune.yoga', info: true })}`
+    await db`
+      insert into app_watch ${sql.row({ ...place, store: 'ios_store', app_id: '1480010017', reviews: true })}`
     const claimed: object[] = []
     for (const postId of await planPosts(world)) {
       const claim = await claimPost(world.db, postId, randomUUID(), depsOf(world))

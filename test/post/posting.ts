@@ -7,6 +7,7 @@ import { randomUUID } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import { pino } from 'pino'
 import { type Database, openDatabase } from '../../src/db/database.ts'
+import { sql } from '../../src/db/sql.ts'
 import { planDueTasks } from '../../src/plan/plan.ts'
 import { type Claim, claimPost } from '../../src/post/claim.ts'
 import { type PostDeps, type PostResult, workPost } from '../../src/post/work-post.ts'
@@ -29,7 +30,7 @@ export async function watch(world: World, keywords: readonly string[], fields: F
     language_code: 'en',
     ...fields,
   }))
-  await world.db.sql`insert into keyword_watch ${world.db.sql(rows)}`
+  await world.db.sql`insert into keyword_watch ${sql.row(...rows)}`
 }
 
 /** Plans what is due, and returns the ids of its posts, which nobody works yet. */

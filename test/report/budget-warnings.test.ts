@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { pino } from 'pino'
 import { track } from '../../jobs/track.ts'
+import { sql } from '../../src/db/sql.ts'
 import { executeJob } from '../../src/queue/job.ts'
 import { readBudgets } from '../../src/report/money.ts'
 import { createPlanning, type Planning } from '../support/planning.ts'
@@ -31,10 +32,10 @@ const warnings = async (budget: { maxDay?: number; maxMonth?: number } = {}) => 
 }
 
 const account = (fields: Record<string, unknown>) =>
-  planning.db.sql`insert into account_usage ${planning.db.sql({
+  planning.db.sql`insert into account_usage ${sql.row({
     fetched_at: '2026-03-10 12:00+00',
     login: 'test',
-    prices: planning.db.sql.json([]),
+    prices: JSON.stringify([]),
     ...fields,
   })}`
 

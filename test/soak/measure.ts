@@ -1,5 +1,6 @@
 /** What a day has cost and what it has left: of the server, the tables and the runners. */
 import type { Database } from '../../src/db/database.ts'
+import { sql } from '../../src/db/sql.ts'
 import { readServerLoad } from '../bench/server-load.ts'
 import type { Held } from './hook.ts'
 
@@ -50,8 +51,8 @@ export async function readWork(db: Database): Promise<Work> {
  * Statements within functions are counted with those that call them. A restart of the server forgets none of
  * it.
  */
-async function readReading({ sql }: Database): Promise<Work['reading']> {
-  const rows = await sql<{ text: string; buffers: number }[]>`
+async function readReading({ sql: db }: Database): Promise<Work['reading']> {
+  const rows = await db<{ text: string; buffers: number }[]>`
     select left(regexp_replace(query, '\\s+', ' ', 'g'), ${SHOWN_TEXT}::int) as text,
       sum(shared_blks_hit + shared_blks_read)::bigint as buffers
     from pg_stat_statements where dbid = (select oid from pg_database where datname = current_database())
@@ -60,16 +61,16 @@ async function readReading({ sql }: Database): Promise<Work['reading']> {
 }
 
 /** Connections of storerank, without those of the driver. */
-export async function countConnections({ sql }: Database): Promise<number> {
-  const [row] = await sql<{ connections: number }[]>`
+export async function countConnections({ sql: db }: Database): Promise<number> {
+  const [row] = await db<{ connections: number }[]>`
     select count(*) as connections from pg_stat_activity
     where datname = current_database() and application_name like 'storerank%'`
   return row?.connections ?? 0
 }
 
 /** Partitions are counted with their table. */
-export async function readTables({ sql }: Database): Promise<TableSize[]> {
-  const names = await sql<{ table: string }[]>`
+export async function readTables({ sql: db }: Database): Promise<TableSize[]> {
+  const names = await db<{ table: string }[]>`
     select case c.relnamespace when 'pgboss'::regnamespace then 'pgboss.' else '' end || c.relname as table
     from pg_class c where c.relkind in ('r', 'p') and not c.relispartition and (
       c.relnamespace = 'public'::regnamespace or c.relnamespace = 'pgboss'::regnamespace
@@ -77,8 +78,8 @@ export async function readTables({ sql }: Database): Promise<TableSize[]> {
       and c.relname not in ('moved_clock') order by 1`
   const sizes: TableSize[] = []
   for (const { table } of names) {
-    const [row] = await sql<{ rows: number; bytes: number }[]>`
-      select (select count(*) from ${sql(table)}) as rows,
+    const [row] = await db<{ rows: number; bytes: number }[]>`
+      select (select count(*) from ${sql.identifier(table)}) as rows,
         coalesce((select sum(pg_total_relation_size(relid)) from pg_partition_tree(${table}::text::regclass)),
           pg_total_relation_size(${table}::text::regclass))::bigint as bytes`
     sizes.push({ table, rows: row?.rows ?? 0, bytes: row?.bytes ?? 0 })

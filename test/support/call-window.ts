@@ -2,8 +2,8 @@
  * The call window as a test needs it: empty, with permits of some age, or shorter than the minute of the
  * service, where a run of days or of many crashes must not wait for it.
  */
-import type { SqlRunner } from '../../src/db/database.ts'
 import type { CallKind } from '../../src/service/transport.ts'
+import type { AnySql } from './database.ts'
 
 /** A permit holds for half a second; the window counts that too. */
 const PERMIT_S = 0.5
@@ -18,7 +18,7 @@ const FUNCTIONS = ['take_call_permits', 'call_wait']
  * Makes the window of all limits of calls shorter in this database, until it is migrated again. The limits
  * stay, so that as many more calls are allowed in a minute.
  */
-export async function shortenCallWindow(sql: SqlRunner, windowMs: number): Promise<void> {
+export async function shortenCallWindow(sql: AnySql, windowMs: number): Promise<void> {
   for (const name of FUNCTIONS) {
     const [row] = await sql<{ text: string }[]>`
       select pg_get_functiondef(oid) as text from pg_proc where proname = ${name}`
@@ -33,14 +33,14 @@ export async function shortenCallWindow(sql: SqlRunner, windowMs: number): Promi
 }
 
 /** The window as it is before any call. */
-export async function forgetCalls(sql: SqlRunner): Promise<void> {
+export async function forgetCalls(sql: AnySql): Promise<void> {
   await sql`truncate api_call, account_usage`
   await sql`update call_window set last_call_id = 0, in_flight = default`
 }
 
 /** Permits given that many seconds ago, whose calls have ended. */
 export async function permitsAgo(
-  sql: SqlRunner,
+  sql: AnySql,
   secondsAgo: readonly number[],
   kind: CallKind = 'task_get',
 ): Promise<void> {

@@ -5,11 +5,19 @@
 
 import { randomBytes } from 'node:crypto'
 import postgres from 'postgres'
-import type { Database } from '../../src/db/database.ts'
 import { moveClock } from './moved-clock.ts'
 
 /** Clones wait for one another: a template must not be in use while it is copied. */
 const CLONE_LOCK = 7_310_447_116
+
+/** A client of the driver's own, or one of ours: for statements without pieces. */
+export interface AnySql {
+  <T extends readonly object[] = postgres.Row[]>(
+    texts: TemplateStringsArray,
+    ...values: readonly (string | number | boolean | Date | null | readonly number[])[]
+  ): Promise<postgres.RowList<T>>
+  unsafe(text: string): Promise<unknown>
+}
 
 /** One test's database. `sql` has up to ten connections; `url` opens more. */
 export interface TestDatabase {
@@ -68,7 +76,7 @@ const TABLES = [
 const REFERENCES = ['location', 'language', 'category']
 
 /** Nothing was ever watched or bought. Row by row: while they are few, truncating takes ten times as long. */
-export async function emptyTables(sql: postgres.Sql | Database['sql']): Promise<void> {
+export async function emptyTables(sql: AnySql): Promise<void> {
   const deletes = TABLES.map((table) => `delete from ${table};`).join('\n')
   await sql.unsafe(
     `${deletes} update ledger set reserved_micros = 0, taken_micros = 0, opened_to = '-infinity'`,
@@ -76,12 +84,12 @@ export async function emptyTables(sql: postgres.Sql | Database['sql']): Promise<
 }
 
 /** Places, languages and categories were never heard of. */
-export async function emptyReferences(sql: postgres.Sql | Database['sql']): Promise<void> {
+export async function emptyReferences(sql: AnySql): Promise<void> {
   await sql.unsafe(REFERENCES.map((table) => `delete from ${table};`).join('\n'))
 }
 
 /** What a storerank that is newer than this one leaves behind when it has migrated. */
-export async function migrateLater(sql: postgres.Sql | Database['sql']): Promise<void> {
+export async function migrateLater(sql: AnySql): Promise<void> {
   await sql`
     insert into drizzle.__drizzle_migrations (hash, created_at)
     select 'later', max(created_at) + 1 from drizzle.__drizzle_migrations`

@@ -6,6 +6,7 @@ import { type DeliveryDeps, deliverChannel } from '../../src/alerts/deliver.ts'
 import { type AlertDeps, runAlerts } from '../../src/alerts/run.ts'
 import { type AlertSettings, NO_ALERT_SETTINGS } from '../../src/alerts/settings.ts'
 import { type Database, openDatabase } from '../../src/db/database.ts'
+import { sql } from '../../src/db/sql.ts'
 import { Secret } from '../../src/secret.ts'
 import { createTestDatabase, emptyTables } from './database.ts'
 import { type Receiver, startReceiver } from './receivers.ts'
@@ -53,7 +54,6 @@ export interface Deliveries {
 export async function createDeliveries(): Promise<Deliveries> {
   const database = await createTestDatabase()
   const db = openDatabase(database.url)
-  const { sql } = db
   const gather: Deliveries['gather'] = async (changes = {}) => {
     const enqueued: number[] = []
     const enqueue: AlertDeps['enqueue'] = async (_tx, ids) => {
@@ -65,8 +65,8 @@ export async function createDeliveries(): Promise<Deliveries> {
   }
   const moveTo: Deliveries['moveTo'] = async (t, instant, work) => {
     const name = new URL(database.url).pathname.slice(1)
-    t.after(() => sql.unsafe(`alter database "${name}" reset storerank.now`))
-    await sql.unsafe(`alter database "${name}" set storerank.now = '${instant}'`)
+    t.after(() => db.sql.unsafe(`alter database "${name}" reset storerank.now`))
+    await db.sql.unsafe(`alter database "${name}" set storerank.now = '${instant}'`)
     const moved = openDatabase(database.url)
     await work(moved)
     await moved.close()
@@ -75,8 +75,8 @@ export async function createDeliveries(): Promise<Deliveries> {
     db,
     gather,
     async reset() {
-      await emptyTables(sql)
-      await sql`insert into project (name, timezone) values ('fitness', 'Asia/Tokyo')`
+      await emptyTables(db.sql)
+      await db.sql`insert into project (name, timezone) values ('fitness', 'Asia/Tokyo')`
     },
     async addChannel(fields) {
       const usual = {
@@ -85,15 +85,15 @@ export async function createDeliveries(): Promise<Deliveries> {
         secret_variable: 'ALERT_OPS',
         created_at: '2026-01-01',
       }
-      const [channel] = await sql<{ id: number }[]>`
-        insert into alert_channel ${sql({ ...usual, ...fields })} returning id`
+      const [channel] = await db.sql<{ id: number }[]>`
+        insert into alert_channel ${sql.row({ ...usual, ...fields })} returning id`
       return channel?.id ?? 0
     },
     async addRule(fields = {}) {
       const usual = { project: 'fitness', name: 'late jobs', kind: 'job_late', threshold: 1, channel: 'ops' }
-      await sql`insert into alert_rule ${sql({ ...usual, created_at: '2026-01-01', ...fields })}`
+      await db.sql`insert into alert_rule ${sql.row({ ...usual, created_at: '2026-01-01', ...fields })}`
     },
-    addEvent: (subject, fields = {}) => sql`
+    addEvent: (subject, fields = {}) => db.sql`
       insert into alert_event (rule_id, subject, slot, kind, severity, detail)
       select id, ${subject}, ${String(fields.slot ?? '2026-03-01')}, kind,
         ${String(fields.severity ?? 'warning')},
@@ -111,16 +111,16 @@ export async function createDeliveries(): Promise<Deliveries> {
       return enqueued
     },
     async states() {
-      const rows = await sql<{ text: string }[]>`
+      const rows = await db.sql<{ text: string }[]>`
         select concat_ws(' ', state, attempts, problem) as text from alert_message order by created_at, id`
       return rows.map(({ text }) => text)
     },
     async problems() {
-      const rows = await sql<{ problem: string }[]>`
+      const rows = await db.sql<{ problem: string }[]>`
         select problem from watch_problem where watch_table = 'alert_channel' order by 1`
       return rows.map(({ problem }) => problem)
     },
-    isDueNow: () => sql`update alert_message set next_at = clock_timestamp() where state = 'pending'`,
+    isDueNow: () => db.sql`update alert_message set next_at = clock_timestamp() where state = 'pending'`,
     async close() {
       await db.close()
       await database.drop()

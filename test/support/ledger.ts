@@ -3,8 +3,7 @@
  * was changed by hand.
  */
 
-import type postgres from 'postgres'
-import type { SqlRunner } from '../../src/db/database.ts'
+import type { AnySql } from './database.ts'
 
 export interface Reservation {
   readonly taskId: string
@@ -15,7 +14,7 @@ export interface Reservation {
 }
 
 /** What planned and posting tasks have reserved, a row for each payer. */
-export async function readReservations(sql: SqlRunner | postgres.Sql): Promise<Reservation[]> {
+export async function readReservations(sql: AnySql): Promise<Reservation[]> {
   const rows = await sql<Reservation[]>`
     select k.id as "taskId", k.attempt, p.name as project,
       share_of(k.estimate_micros, cardinality(k.payers), y.place) as micros,
@@ -36,7 +35,7 @@ export interface PastCharge {
 }
 
 /** Writes a charge that no task of this database made, and counts it. */
-export async function insertCharge(sql: SqlRunner | postgres.Sql, charge: PastCharge): Promise<void> {
+export async function insertCharge(sql: AnySql, charge: PastCharge): Promise<void> {
   const at = charge.at === undefined ? null : new Date(charge.at).toISOString()
   await sql`
     insert into charge (kind, project_id, amount_micros, at, target_id, slot, service_id)
@@ -47,17 +46,17 @@ export async function insertCharge(sql: SqlRunner | postgres.Sql, charge: PastCh
 }
 
 /** After tasks or charges were changed by hand. */
-export async function recount(sql: SqlRunner | postgres.Sql): Promise<void> {
+export async function recount(sql: AnySql): Promise<void> {
   await sql`select recount_spend()`
 }
 
 /** Rows only where the totals and the books differ. */
-export async function readSpendDifferences(sql: SqlRunner | postgres.Sql): Promise<object[]> {
+export async function readSpendDifferences(sql: AnySql): Promise<object[]> {
   return [...(await sql<object[]>`select * from spend_difference order by scope, begins_at, kind`)]
 }
 
 /** What waits for another attempt does so no longer. */
-export async function endAttemptPauses(sql: SqlRunner | postgres.Sql): Promise<void> {
+export async function endAttemptPauses(sql: AnySql): Promise<void> {
   await sql`update task set not_before = null where state = 'planned' and not_before is not null`
 }
 
@@ -65,7 +64,7 @@ export async function endAttemptPauses(sql: SqlRunner | postgres.Sql): Promise<v
  * As if the service had said before what it takes: posts of one kind are then sent side by side from the
  * first one on.
  */
-export async function rememberPrices(sql: SqlRunner | postgres.Sql): Promise<void> {
+export async function rememberPrices(sql: AnySql): Promise<void> {
   await sql`
     insert into charged_price (store, function, priority, unit_micros)
     select store, function, priority, unit_micros from unit_price
@@ -73,7 +72,7 @@ export async function rememberPrices(sql: SqlRunner | postgres.Sql): Promise<voi
 }
 
 /** Gives the projects another time zone, as if their money had always counted by it. */
-export async function setTimeZone(sql: SqlRunner | postgres.Sql, timezone: string): Promise<void> {
+export async function setTimeZone(sql: AnySql, timezone: string): Promise<void> {
   await sql`update project set timezone = ${timezone}`
   await sql`update money_zone set timezone = ${timezone}`
   await recount(sql)

@@ -1,5 +1,6 @@
 /** A database to plan in, without a service: one session, whose business time the test sets. */
 import { type Database, openDatabase } from '../../src/db/database.ts'
+import { sql } from '../../src/db/sql.ts'
 import { type ClosedSlots, closeEndedSlots } from '../../src/history/close-slots.ts'
 import { dropStaleTasks, lockPlannedTasks } from '../../src/ledger/claim-post.ts'
 import { withLedgerLock } from '../../src/ledger/lock.ts'
@@ -82,27 +83,27 @@ async function dropStale(db: Database): Promise<void> {
 }
 
 function writersOf({
-  sql,
+  sql: db,
   begin,
 }: Database): Pick<Planning, 'watch' | 'setBudget' | 'spend' | 'measure' | 'plannedKeywords'> {
   return {
     async watch(project, keywords, fields = {}) {
       const where = { store: 'ios_store', location_code: 2840, language_code: 'en' }
       const rows = keywords.map((keyword) => ({ project, ...where, keyword, ...fields }))
-      const inserted = await sql<{ id: number }[]>`insert into keyword_watch ${sql(rows)} returning id`
+      const inserted = await db<{ id: number }[]>`insert into keyword_watch ${sql.row(...rows)} returning id`
       return inserted.map(({ id }) => id)
     },
     async setBudget(project, { dailyMicros = null, monthlyMicros = null }) {
-      await sql`
+      await db`
         insert into project (name, daily_usd, monthly_usd)
         values (${project}, ${dailyMicros}::numeric * 0.000001, ${monthlyMicros}::numeric * 0.000001)
         on conflict (name) do update set daily_usd = excluded.daily_usd, monthly_usd = excluded.monthly_usd`
     },
     async spend(project, micros, at) {
-      await insertCharge(sql, { project, micros, at })
+      await insertCharge(db, { project, micros, at })
     },
     async measure() {
-      await sql`select ensure_history_partitions(min(slot), max(slot)) from task where state = 'planned'
+      await db`select ensure_history_partitions(min(slot), max(slot)) from task where state = 'planned'
         having count(*) > 0`
       await begin(async (tx) => {
         await tx`
@@ -116,7 +117,7 @@ function writersOf({
       })
     },
     async plannedKeywords() {
-      const rows = await sql<{ subject: string }[]>`
+      const rows = await db<{ subject: string }[]>`
         select t.subject from task k join target t on t.id = k.target_id order by t.id, k.slot`
       return rows.map(({ subject }) => subject)
     },

@@ -11,6 +11,7 @@ import { pino } from 'pino'
 import { handOutOverdue, handOutReady } from '../../src/collect/enqueue-results.ts'
 import { type Fetched, fetchResults } from '../../src/collect/fetch.ts'
 import type { Database } from '../../src/db/database.ts'
+import { sql } from '../../src/db/sql.ts'
 import { UnavailableError } from '../../src/errors.ts'
 import { createDictionary } from '../../src/history/dictionary.ts'
 import { type StoredBatch, storeFetched } from '../../src/history/store.ts'
@@ -137,7 +138,7 @@ export async function watch(
   fields: Readonly<Record<string, string | number | boolean>>,
 ): Promise<void> {
   const row = { project: 'fitness', location_code: 2840, language_code: 'en', ...fields }
-  await world.db.sql`insert into ${world.db.sql(table)} ${world.db.sql(row)}`
+  await world.db.sql`insert into ${sql.identifier(table)} ${sql.row(row)}`
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a test bends an answer into any shape.

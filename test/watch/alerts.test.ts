@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { type Database, openDatabase } from '../../src/db/database.ts'
+import { sql } from '../../src/db/sql.ts'
 import { openWatchExport } from '../../src/watch/export.ts'
 import { importWatches } from '../../src/watch/import.ts'
 import { ALERTS } from '../../src/watch/kinds.ts'
@@ -23,8 +24,8 @@ before(async () => {
   to = await createTestDatabase()
   source = openDatabase(from.url)
   target = openDatabase(to.url)
-  for (const { sql } of [source, target])
-    await sql`insert into project (name) values ('fitness'), ('learning')`
+  for (const { sql: db } of [source, target])
+    await db`insert into project (name) values ('fitness'), ('learning')`
 })
 after(async () => {
   await source.close()
@@ -41,8 +42,8 @@ async function exportAll(db: Database): Promise<string> {
   return csv
 }
 
-async function readAll({ sql }: Database): Promise<object[]> {
-  return sql`
+async function readAll({ sql: db }: Database): Promise<object[]> {
+  return db`
     select to_jsonb(c) - 'id' - 'created_at' as row from alert_channel c
     union all
     select to_jsonb(r) - 'id' - 'created_at' from alert_rule r order by 1`
@@ -116,9 +117,9 @@ test('an empty file of alerts is a header', async () => {
 })
 
 test('brought in where it came from it changes nothing, and elsewhere it makes the same', async () => {
-  const { sql } = source
-  for (const channel of CHANNELS) await sql`insert into alert_channel ${sql(channel)}`
-  for (const rule of RULES) await sql`insert into alert_rule ${sql({ project: 'fitness', ...rule })}`
+  const { sql: db } = source
+  for (const channel of CHANNELS) await db`insert into alert_channel ${sql.row(channel)}`
+  for (const rule of RULES) await db`insert into alert_rule ${sql.row({ project: 'fitness', ...rule })}`
   const csv = await exportAll(source)
   const rows = await readAll(source)
   assert.equal(rows.length, CHANNELS.length + RULES.length)

@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
+import { sql } from '../../src/db/sql.ts'
 import { insertExampleWatchlist } from '../../src/watch/example.ts'
 import { loadReferences } from '../../src/watch/references.ts'
 import { createWorld, type World } from '../support/world.ts'
@@ -15,7 +16,7 @@ before(async () => {
 after(() => world.close())
 beforeEach(async () => {
   for (const table of ['keyword_watch', 'chart_watch', 'app_watch', 'watch_period', 'project'])
-    await world.db.sql`delete from ${world.db.sql(table)}`
+    await world.db.sql`delete from ${sql.identifier(table)}`
 })
 
 const watches = async () =>

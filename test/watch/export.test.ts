@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type Database, openDatabase } from '../../src/db/database.ts'
+import { sql } from '../../src/db/sql.ts'
 import { openWatchExport } from '../../src/watch/export.ts'
 import { importWatches } from '../../src/watch/import.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
@@ -36,7 +37,8 @@ const TABLES = ['keyword_watch', 'app_watch', 'chart_watch'] as const
 async function readAll(db: Database): Promise<object[]> {
   const tables = await Promise.all(
     TABLES.map(
-      (table) => db.sql`select to_jsonb(w) - 'id' - 'created_at' as row from ${db.sql(table)} w order by 1`,
+      (table) =>
+        db.sql`select to_jsonb(w) - 'id' - 'created_at' as row from ${sql.identifier(table)} w order by 1`,
     ),
   )
   return tables.flat()
@@ -66,7 +68,7 @@ test('brought in where it came from it changes nothing, and elsewhere it makes t
     '[x]',
   ]
   for (const keyword of names)
-    await source.sql`insert into keyword_watch ${source.sql({ ...KEYWORD_WATCH, keyword })}`
+    await source.sql`insert into keyword_watch ${sql.row({ ...KEYWORD_WATCH, keyword })}`
   const odd = [
     {
       keyword: 'a',
@@ -81,12 +83,12 @@ test('brought in where it came from it changes nothing, and elsewhere it makes t
     { keyword: 'd', note: "'", weight: 0.1 },
   ]
   for (const fields of odd)
-    await source.sql`insert into keyword_watch ${source.sql({ ...KEYWORD_WATCH, ...fields })}`
+    await source.sql`insert into keyword_watch ${sql.row({ ...KEYWORD_WATCH, ...fields })}`
   const place = { location_code: 2840, language_code: 'en' }
   const read = { ...place, info: true, reviews: true, reviews_depth: 200 }
-  await source.sql`insert into app_watch ${source.sql({ ...APP_WATCH, label: ' + Mine ', ...read })}`
-  await source.sql`insert into app_watch ${source.sql({ ...APP_WATCH, app_id: '1002', role: 'competitor' })}`
-  await source.sql`insert into chart_watch ${source.sql({ ...CHART_WATCH, category: 'game', depth: 30 })}`
+  await source.sql`insert into app_watch ${sql.row({ ...APP_WATCH, label: ' + Mine ', ...read })}`
+  await source.sql`insert into app_watch ${sql.row({ ...APP_WATCH, app_id: '1002', role: 'competitor' })}`
+  await source.sql`insert into chart_watch ${sql.row({ ...CHART_WATCH, category: 'game', depth: 30 })}`
   const csv = await exportAll(source)
   const watches = await readAll(source)
   assert.equal(watches.length, names.length + odd.length + 3)

@@ -1,6 +1,7 @@
 /** The service's lists, in our tables: replaced as a whole, never by nothing. */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
+import { sql } from '../../src/db/sql.ts'
 import { AccountError, UnavailableError } from '../../src/errors.ts'
 import type { AppDataClient } from '../../src/service/client.ts'
 import { areReferencesFresh, loadReferences } from '../../src/watch/references.ts'
@@ -24,7 +25,7 @@ beforeEach(async () => {
     'keyword_watch',
     'watch_period',
   ])
-    await world.db.sql`delete from ${world.db.sql(table)}`
+    await world.db.sql`delete from ${sql.identifier(table)}`
 })
 
 const LISTS = ['location', 'language', 'category', 'listing_category', 'service_error'] as const
@@ -33,7 +34,7 @@ const sizes = async () =>
   Object.fromEntries(
     await Promise.all(
       LISTS.map(
-        async (table) => [table, (await world.db.sql`select from ${world.db.sql(table)}`).count] as const,
+        async (table) => [table, (await world.db.sql`select from ${sql.identifier(table)}`).count] as const,
       ),
     ),
   )

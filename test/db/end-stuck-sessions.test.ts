@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { openDatabase } from '../../src/db/database.ts'
-import { endHalfSentSessions } from '../../src/db/half-sent.ts'
+import { endStuckSessions } from '../../src/db/end-stuck-sessions.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { until } from '../support/world.ts'
 
@@ -56,8 +56,8 @@ test('a runner that falls silent between a statement and its values keeps no loc
   await until('the server waits for the values', async () => (await countHalfSent()) === 1)
   const takeLock = () => other.begin((tx) => tx`select from ledger for update nowait`)
   await assert.rejects(takeLock(), { code: '55P03' })
-  assert.equal(await endHalfSentSessions(other.sql), 0, 'it may go on yet')
-  assert.equal(await endHalfSentSessions(other.sql, 0), 1)
+  assert.equal(await endStuckSessions(other.sql), 0, 'it may go on yet')
+  assert.equal(await endStuckSessions(other.sql, 0), 1)
   await ended
   await until('the lock is free', () =>
     takeLock().then(

@@ -11,7 +11,7 @@ import type { SqlRunner } from './database.ts'
  * transaction may be idle. The transfer of a COPY is no such wait.
  * @returns how many these were
  */
-export async function endHalfSentSessions(
+export async function endStuckSessions(
   sql: SqlRunner,
   silentMs = TIMINGS.idleInTransactionMs,
 ): Promise<number> {

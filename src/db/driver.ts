@@ -1,0 +1,135 @@
+/**
+ * The door to postgres.js 3.4.9: nothing else imports it, and every statement passes `send`, which makes and
+ * sends it at one moment. What the driver does wrong when a session is lost is kept out by the users of this
+ * file: `transaction.ts` and `pool.ts`.
+ */
+import postgres from 'postgres'
+import { parse as parseArray } from 'postgres-array'
+import { type Part, type Rendered, render, Statement, toParameter, type Value } from './sql.ts'
+
+/** A client of the driver: one or several connections. */
+export type Client = postgres.Sql
+export type ClientOptions = postgres.Options<Record<string, postgres.PostgresType>>
+/** The driver's own transaction, or a savepoint in it. */
+export type DriverTransaction = postgres.TransactionSql
+/** Rows, and what the server says of them: `count`, `columns`, `command`. */
+export type Rows<T extends readonly object[]> = postgres.RowList<T>
+
+/** A statement of the driver that was sent. */
+export interface Query extends Promise<postgres.RowList<postgres.Row[]>> {
+  /** The session that it was sent to. */
+  readonly state: { readonly pid: number } | null
+}
+
+/** Whatever can run a statement. Each call sends one at once; a piece of another one is made by `sql`. */
+export interface SqlRunner {
+  <T extends readonly object[] = postgres.Row[]>(
+    texts: TemplateStringsArray,
+    ...parts: readonly Part[]
+  ): Promise<Rows<T>>
+  /**
+   * Runs text as it is, for once: without values, also several statements, and the answer is that of each.
+   */
+  unsafe<T extends readonly object[] = postgres.Row[]>(
+    text: string,
+    values?: readonly Value[],
+  ): Promise<Rows<T>>
+}
+
+/**
+ * Opens lazily: no connection is made before the first statement. A connection that was closed for its age
+ * would take those beside it along, so none is.
+ */
+export function connect(options: ClientOptions): Client {
+  const own = { onnotice: () => {}, max_lifetime: null, fetch_types: false, types: TYPES }
+  return postgres({ ...own, ...options }) as Client
+}
+
+const noted = (from: number[], parse: (text: string) => unknown) => ({
+  to: 25,
+  from,
+  parse,
+  serialize: String,
+})
+const arrays = (from: number[], parse: (text: string) => unknown) =>
+  noted(from, (text) => parseArray(text, parse))
+/**
+ * How values are read, by the number of their type, which is the same on every server. Of arrays the driver
+ * would ask on its first connection, and what it then reads them with holds that connection for ever.
+ */
+const TYPES = {
+  // Micro-dollars and counts stay far below 2^53.
+  int8: noted([20], Number),
+  numbers: arrays([1005, 1007, 1016, 1021, 1022, 1028], Number),
+  texts: arrays([1002, 1003, 1009, 1014, 1015, 1187, 1231, 2951], String),
+  booleans: arrays([1000], (text) => text === 't'),
+  bytes: arrays([1001], (text) => Buffer.from(text.slice(2), 'hex')),
+  dates: arrays([1115, 1182, 1185], (text) => new Date(text)),
+  // Written as the text that it is given as.
+  json: noted([114, 3802], (text) => JSON.parse(text)),
+  jsons: arrays([199, 3807], (text) => JSON.parse(text)),
+}
+
+/** Prepared once a session, whether it has values or not. */
+const PREPARED = { prepare: true, simple: false }
+
+/** Makes a query of the driver, which sends it when it is awaited, or otherwise read. */
+export function toQuery(
+  channel: Pick<Client, 'unsafe'>,
+  { text, values }: Rendered,
+  options: object = PREPARED,
+): postgres.PendingQuery<postgres.Row[]> {
+  const query = channel.unsafe<postgres.Row[]>(text, [...values] as string[], options)
+  // Where it was called. Of an error the driver asks for it, and then keeps the text of each call for ever.
+  return Object.defineProperty(query, 'origin', { value: '' })
+}
+
+/** What the driver's own type of a query does not name. */
+interface Sendable extends Query {
+  handler(query: Sendable): void
+  executed: boolean
+}
+
+/**
+ * Sends a statement now. The driver would do so a moment after it is awaited: here nothing comes between the
+ * question whether the session lives and the statement.
+ */
+export function send(channel: Pick<Client, 'unsafe'>, rendered: Rendered, options?: object): Query {
+  const query = toQuery(channel, rendered, options) as unknown as Sendable
+  query.executed = true
+  query.handler(query)
+  return query
+}
+
+/** @param run is given each statement, and sends it */
+export function createRunner(run: (rendered: Rendered, options?: object) => Promise<unknown>): SqlRunner {
+  const tag = async (texts: TemplateStringsArray, ...parts: readonly Part[]) =>
+    run(render(new Statement(texts, parts)))
+  const unsafe = async (text: string, values: readonly Value[] = []) =>
+    run({ text, values: values.map(toParameter) }, { simple: values.length === 0 })
+  return Object.assign(tag, { unsafe }) as SqlRunner
+}
+
+/**
+ * Codes of the driver, the system and TLS for a connection that has ended. The others are of statements and
+ * parameters.
+ */
+const CONNECTION_ENDED = /^(CONNECTION_\w+|CONNECT_TIMEOUT|E(?!RR_)[A-Z]+|ERR_(STREAM|SSL|TLS|SOCKET)_\w+)$/
+
+/**
+ * Whether an error of a statement tells that its session has ended: the server then says FATAL or PANIC, if
+ * it can.
+ */
+export function endsSession(error: unknown): boolean {
+  const { code, severity } = error as { code?: unknown; severity?: unknown }
+  return (
+    severity === 'FATAL' || severity === 'PANIC' || (typeof code === 'string' && CONNECTION_ENDED.test(code))
+  )
+}
+
+export type DatabaseError = postgres.PostgresError
+
+/** Whether it is what the server said of a statement. */
+export function isDatabaseError(error: unknown): error is DatabaseError {
+  return error instanceof postgres.PostgresError
+}

@@ -38,6 +38,8 @@ export function readEnvFile(file: string | undefined, env: NodeJS.ProcessEnv): E
   const set = Object.entries(env).filter(([, value]) => value !== undefined && value !== '')
   const notes: string[] = []
   if (given.size === 0) notes.push(`${name} sets nothing: each of its lines is empty or a comment.`)
+  // The folder may be somebody else's, and what it names would be run.
+  if (given.delete('PAGER')) notes.push(`PAGER in ${name} is not run: it counts in the environment alone.`)
   if ((statSync(name).mode & 0o004) !== 0 && [...given].some(isSecret)) {
     notes.push(
       `${name} has a password in it and can be read by every user of this machine: chmod 600 "${name}".`,

@@ -5,9 +5,9 @@ import { didYouMean, suggest } from './suggest.ts'
 const OUR_PREFIXES = ALL_SETTINGS.flatMap(({ prefix }) => prefix ?? [])
 /** Kubernetes gives a pod such variables for each service of its namespace, also one named storerank. */
 const KUBERNETES_LINK = /_(SERVICE_(HOST|PORT(_\w+)?)|PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$/
-/** What else a settings file may have: secrets of alerts, PAGER, and what compose.yaml reads. */
+/** What else a settings file may have: secrets of alerts, and what compose.yaml reads. */
 const KNOWN_IN_FILE =
-  /^(ALERT_[A-Z0-9_]+|PAGER|POSTGRES_PASSWORD|GRAFANA_(DATABASE|ADMIN)_PASSWORD|VERSION|REVISION)$/
+  /^(ALERT_[A-Z0-9_]+|POSTGRES_PASSWORD|GRAFANA_(DATABASE|ADMIN)_PASSWORD|VERSION|REVISION)$/
 /** Names of this length and more are not within two letters of another program's variable by accident. */
 const UNMISTAKABLE_LENGTH = 13
 /** Near misses of ours that other programs know. */

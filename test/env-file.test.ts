@@ -138,11 +138,19 @@ describe('a settings file', () => {
   test('is refused for near misses of any name, and says which names mean nothing here', () => {
     writeFileSync(file, 'database_url=postgres://h/d\n')
     assert.throws(() => readConfig({}, file), /database_url is not a setting.*Did you mean DATABASE_URL\?/)
-    writeFileSync(file, 'DAILY_BUDGET=1\nBUDGET=2\nPAGER=less\nPOSTGRES_PASSWORD=x\n')
+    writeFileSync(file, 'DAILY_BUDGET=1\nBUDGET=2\nPOSTGRES_PASSWORD=x\n')
     const { notes } = readConfig({}, file)
     assert.deepEqual(notes, [
       `DAILY_BUDGET, BUDGET in ${file}: no setting of storerank, and without effect on it.`,
     ])
+  })
+
+  test('names no program to run', () => {
+    writeFileSync(file, 'PAGER=touch owned\n')
+    const { pager, notes } = readConfig({}, file)
+    assert.equal(pager, 'less')
+    assert.match(notes.join(), /^PAGER in .*\.env is not run: it counts in the environment alone\.$/)
+    assert.equal(readConfig({ PAGER: 'more' }, file).pager, 'more')
   })
 
   test('may have what compose.yaml reads from it', () => {

@@ -62,7 +62,8 @@ export async function exportRows(
       ? await openWatchExport(db, kinds)
       : await openExport(db.url, what, { format, signal })
   try {
-    if (out !== undefined) return await toFile(opened, resolve(out))
+    if (out !== undefined)
+      return await toFile(opened, resolve(out), { isCsv: format === 'csv', isSecret: what === 'alerts' })
     await toStdout(opened, stdout)
     return { parts: [] }
   } finally {
@@ -70,9 +71,21 @@ export async function exportRows(
   }
 }
 
-async function toFile(opened: Export, file: string): Promise<Document> {
-  await writeWholeFile(file, opened.chunks)
+/** Receivers of alerts are nobody else's business. */
+async function toFile(
+  opened: Export,
+  file: string,
+  { isCsv, isSecret }: { readonly isCsv: boolean; readonly isSecret: boolean },
+): Promise<Document> {
+  const chunks = isCsv ? withMark(opened.chunks) : opened.chunks
+  await writeWholeFile(file, chunks, isSecret ? 'nobody' : 'by umask')
   return { parts: [countOf(opened.rows(), 'row'), verbatim(file)] }
+}
+
+/** Spreadsheets take a file without a byte order mark for one in the encoding of the country. */
+async function* withMark(chunks: Export['chunks']): Export['chunks'] {
+  yield '\ufeff'
+  yield* chunks
 }
 
 /** A reader that has enough (`storerank export … | head`) ends it. */

@@ -74,7 +74,7 @@ async function runOnce(
 /** The figures are written whatever became of the run. */
 async function endRun(session: WorkSession, metrics: Metrics | null, file = ''): Promise<void> {
   try {
-    if (metrics !== null) await writeWholeFile(resolve(file), await metrics.render())
+    if (metrics !== null) await writeWholeFile(resolve(file), await metrics.render(), 'of folder')
   } finally {
     await session.close()
   }
@@ -84,7 +84,7 @@ async function endRun(session: WorkSession, metrics: Metrics | null, file = ''):
 async function writeNoFigures(file: string, { log }: CommandContext): Promise<void> {
   try {
     const { renderNoFigures } = await import('../monitor/metrics.ts')
-    await writeWholeFile(resolve(file), await renderNoFigures())
+    await writeWholeFile(resolve(file), await renderNoFigures(), 'of folder')
   } catch (err) {
     log.error({ err }, 'the file of metrics cannot be written')
   }

@@ -1,8 +1,10 @@
-/** A file whole or not at all, whoever reads it meanwhile. */
+/** A file whole or not at all, whoever reads it meanwhile; and what is no ordinary file. */
 import { randomBytes } from 'node:crypto'
-import { existsSync } from 'node:fs'
-import { lstat, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { createWriteStream, existsSync } from 'node:fs'
+import { copyFile, lstat, mkdir, open, readdir, realpath, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import { ConfigurationError } from '../errors.ts'
 
 const DRAFT_NAME = /\.[0-9a-f]{8}\.draft$/
@@ -10,29 +12,91 @@ const DRAFT_NAME = /\.[0-9a-f]{8}\.draft$/
 const ABANDONED_MS = 3_600_000
 
 /**
- * Writes beside the file and renames, so that a reader finds the old file or the new one.
+ * Who may read a file that is new, beside its owner: those whom the umask leaves, those who may read the
+ * folder that it is in, or nobody. What is written again keeps its mode.
+ */
+type Readers = 'by umask' | 'of folder' | 'nobody'
+
+type Content = string | AsyncIterable<string | Uint8Array>
+
+/**
+ * Where an ordinary file stands, at the end of its links, or nothing, it is written beside it and renamed, so
+ * that a reader finds the old file or the new one. Into anything else, such as a pipe, a device or a mounted
+ * file, it is written.
+ * @param file an absolute path
  * @throws ConfigurationError when the file system refuses it, and whatever `content` throws
  */
 export async function writeWholeFile(
   file: string,
-  content: string | AsyncIterable<string | Uint8Array>,
+  content: Content,
+  readers: Readers = 'by umask',
 ): Promise<void> {
+  try {
+    const place = await findPlace(file)
+    if (place === null) await writeInto(file, content)
+    else await replace(place, content, await chooseMode(place, readers))
+  } catch (error) {
+    const { syscall, message } = error as NodeJS.ErrnoException
+    if (syscall === undefined) throw error
+    throw new ConfigurationError(`${file} cannot be written: ${message}.`, { cause: error })
+  }
+}
+
+/** What is of the kernel cannot be replaced, even where it looks like a file. */
+const OF_KERNEL = /^\/(dev\/(?!shm\/)|proc\/|sys\/)/
+
+/** The path of the file to replace; null where something else stands. */
+async function findPlace(file: string): Promise<string | null> {
+  if (OF_KERNEL.test(file)) return null
+  const found = await stat(file).catch(nullIfMissing)
+  if (found !== null) return found.isFile() ? realpath(file) : null
+  const link = await lstat(file).catch(nullIfMissing)
+  return link === null ? file : null
+}
+
+function nullIfMissing(error: NodeJS.ErrnoException): null {
+  if (error.code === 'ENOENT') return null
+  throw error
+}
+
+/** Null: what the umask leaves. */
+async function chooseMode(file: string, readers: Readers): Promise<number | null> {
+  const before = await stat(file).catch(nullIfMissing)
+  if (before !== null) return before.mode & 0o777
+  if (readers === 'nobody') return 0o600
+  return readers === 'of folder' ? (await stat(dirname(file))).mode & 0o644 : null
+}
+
+async function replace(file: string, content: Content, mode: number | null): Promise<void> {
   const draft = `${file}.${randomBytes(4).toString('hex')}.draft`
   try {
-    const handle = await open(draft, 'wx', 0o644)
+    const handle = await open(draft, 'wx', mode ?? 0o644)
     try {
+      if (mode !== null) await handle.chmod(mode)
       await handle.writeFile(content)
       await handle.sync()
     } finally {
       await handle.close()
     }
-    await rename(draft, file)
-  } catch (error) {
+    await rename(draft, file).catch((error: NodeJS.ErrnoException) => {
+      // Something is mounted there.
+      if (error.code !== 'EBUSY') throw error
+      return copyFile(draft, file)
+    })
+  } finally {
     await rm(draft, { force: true }).catch(() => {})
-    const { syscall, message } = error as NodeJS.ErrnoException
-    if (syscall === undefined) throw error
-    throw new ConfigurationError(`${file} cannot be written: ${message}.`, { cause: error })
   }
+}
+
+/** A stream of this process goes on where it is, also where it is a file. */
+async function writeInto(file: string, content: Content): Promise<void> {
+  const [, name] = /^\/(?:dev\/(?:fd\/)?|proc\/self\/fd\/)(stdout|stderr|1|2)$/.exec(file) ?? []
+  const fd = name === undefined ? undefined : Number(/[12]/.exec(name)?.[0] ?? (name === 'stdout' ? 1 : 2))
+  const options = fd === undefined ? {} : { fd, autoClose: false }
+  await pipeline(
+    typeof content === 'string' ? Readable.from([content]) : content,
+    createWriteStream(file, options),
+  )
 }
 
 /**

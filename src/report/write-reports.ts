@@ -63,7 +63,7 @@ export async function writeReports(
     const name = title === null ? project : `${title} · ${project}`
     try {
       const report = await readReport(db, { project })
-      await writeWholeFile(file, renderPage(report, { stamp, title: name, ...logo }))
+      await writeWholeFile(file, renderPage(report, { stamp, title: name, ...logo }), 'of folder')
       written.push(project)
     } catch (error) {
       signal.throwIfAborted()

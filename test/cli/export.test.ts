@@ -39,7 +39,7 @@ test('an export that fails leaves the file as it was, and nothing beside it', as
   )
   assert.equal(code, 2)
   assert.match(stderr, /The database refused it: division by zero/)
-  assert.equal(await readFile(out, 'utf8'), 'n\n1\n')
+  assert.equal(await readFile(out, 'utf8'), '\ufeffn\n1\n')
   assert.deepEqual(await readdir(folder), before)
 })
 

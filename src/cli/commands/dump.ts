@@ -21,7 +21,7 @@ export const dump = command({
     const plain = Readable.from(dumpDatabase(db.url, packageJson.version))
     const gzip = createGzip()
     plain.on('error', (error) => gzip.destroy(error))
-    await writeWholeFile(resolve(file), file.endsWith('.gz') ? plain.pipe(gzip) : plain)
+    await writeWholeFile(resolve(file), file.endsWith('.gz') ? plain.pipe(gzip) : plain, 'nobody')
     const about = `It has all data of the database in ${config.home}; `
     const next = '`storerank restore` puts it into a new one.'
     return { parts: [verbatim(resolve(file)), about + next] }

@@ -8,7 +8,7 @@ import {
   readForecast,
   type TagLine,
 } from '../plan/forecast.ts'
-import { readBudgetLimits } from '../report/money.ts'
+import { readBudgets } from '../report/money.ts'
 import { hasUnplacedWatches } from '../report/status.ts'
 import { formatUsd } from '../text/money.ts'
 import { countOf, formatCount } from '../text/words.ts'
@@ -25,7 +25,7 @@ export async function showForecast(
   const isChange = every !== undefined || depth !== undefined || priority !== undefined
   const forecast = await readForecast(db, question)
   const present = isChange ? await readForecast(db, chosen) : null
-  const limits = await readBudgetLimits(db, config.budget)
+  const limits = await readBudgets(db, config.budget)
   const budgets = limits.map((budget) => findBudgetEnd(budget, forecast.days))
   const calls = countCalls(forecast, config)
   const isUnplaced = forecast.total.measurements === 0 && (await hasUnplacedWatches(db))

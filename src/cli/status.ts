@@ -91,7 +91,7 @@ function monitorSettings({ config: { budget, callsPerMinute } }: CommandContext)
 
 /** The words for a budget may change; a program goes by `setBy`, `project` and `period`. */
 function describeForPrograms(status: Status) {
-  return { ...status, budgets: status.budgets.map(({ budget: _, ...line }) => line) }
+  return { ...status, budgets: status.budgets.map(({ budget: _, scope: _scope, ...line }) => line) }
 }
 
 const BACKLOG_WORDS: Readonly<Record<BacklogState, string>> = {

@@ -5,7 +5,7 @@ import type { Database } from '../db/database.ts'
 import { oneRow } from '../db/one-row.ts'
 import type { Logger } from '../log.ts'
 import type { OverallBudget } from '../plan/admission.ts'
-import type { Budget, BudgetPeriod } from '../plan/budget-ends.ts'
+import type { Budget } from '../plan/budget-ends.ts'
 import type { ServiceFunction } from '../service/functions.ts'
 
 /** The present by which charges are dated. */
@@ -93,15 +93,11 @@ export async function describeSpentAccount(db: Database, budget: OverallBudget):
   return row?.sentence ?? null
 }
 
-export interface BudgetLine {
-  /** Its name for people. Programs go by who set it, the project and the period. */
-  readonly budget: string
+/** `budget` is its name for people. Programs go by who set it, the project and the period. */
+export interface BudgetLine extends Budget {
   readonly setBy: 'settings' | 'account' | 'project'
   /** Null where it holds for all projects together. */
   readonly project: string | null
-  readonly period: BudgetPeriod
-  readonly limitMicros: number
-  readonly usedMicros: number
   /** Why it is worth a warning, as a sentence; null while there is enough. */
   readonly warning: string | null
 }
@@ -116,36 +112,23 @@ const WARN_AT_PERCENT = 80
 export async function readBudgets(db: Database, budget: OverallBudget): Promise<BudgetLine[]> {
   return db.sql<BudgetLine[]>`
     with line as (
-      select limited_by as budget, set_by, null as project, period, limit_micros, used_micros
+      select limited_by as budget, set_by, null as project, 0 as scope, period, limit_micros, used_micros
       from overall_money(storerank_now(), ${budget.maxDayMicros}::bigint, ${budget.maxMonthMicros}::bigint)
       union all
-      select 'project ' || project || ', day', 'project', project, 'day', daily_micros, day_micros
+      select 'project ' || project || ', day', 'project', project, project_id, 'day', daily_micros, day_micros
       from project_money(storerank_now()) where daily_micros is not null
       union all
-      select 'project ' || project || ', month', 'project', project, 'month', monthly_micros, month_micros
+      select 'project ' || project || ', month', 'project', project, project_id, 'month', monthly_micros,
+        month_micros
       from project_money(storerank_now()) where monthly_micros is not null
     )
-    select budget, set_by as "setBy", project, period, limit_micros as "limitMicros",
+    select budget, set_by as "setBy", project, scope, period, limit_micros as "limitMicros",
       used_micros as "usedMicros", case
       when period = 'balance' then low_balance()
       when limit_micros > 0 and used_micros * 100 >= limit_micros * ${WARN_AT_PERCENT}::int
         then format('%s: %s %% is used.', budget, used_micros * 100 / limit_micros)
       end as warning
     from line`
-}
-
-/** Every budget that is set, with its period: those of all projects together, then each project's. */
-export async function readBudgetLimits(db: Database, budget: OverallBudget): Promise<Budget[]> {
-  return db.sql<Budget[]>`
-    select limited_by as budget, 0 as scope, limit_micros as "limitMicros", used_micros as "usedMicros",
-      period
-    from overall_money(storerank_now(), ${budget.maxDayMicros}::bigint, ${budget.maxMonthMicros}::bigint)
-    union all
-    select 'daily_usd of project ' || project, project_id, daily_micros, day_micros, 'day'
-    from project_money(storerank_now()) where daily_micros is not null
-    union all
-    select 'monthly_usd of project ' || project, project_id, monthly_micros, month_micros, 'month'
-    from project_money(storerank_now()) where monthly_micros is not null`
 }
 
 /**

@@ -19,6 +19,7 @@ const BALANCE = {
   budget: 'x',
   setBy: 'account',
   project: null,
+  scope: 0,
   period: 'balance',
   limitMicros: 1,
   usedMicros: 1,

@@ -140,15 +140,21 @@ describe('the money', () => {
       budget: `MAX_USD_PER_${period.toUpperCase()}`,
       setBy: 'settings',
       project: null,
+      scope: 0,
       period,
     })
-    const ofFitness = { budget: 'project fitness, day', setBy: 'project', project: 'fitness', period: 'day' }
+    const ofFitness = {
+      ...overall('day'),
+      budget: 'project fitness, day',
+      setBy: 'project',
+      project: 'fitness',
+    }
     assert.deepEqual(
       lines.map((line) => ({ ...line })),
       [
         { ...overall('day'), limitMicros: 5_000_000, usedMicros: 2800, warning: null },
         { ...overall('month'), limitMicros: 50_000_000, usedMicros: 4000, warning: null },
-        { ...ofFitness, limitMicros: 10_000, usedMicros: 2800, warning: null },
+        { ...ofFitness, scope: 1, limitMicros: 10_000, usedMicros: 2800, warning: null },
       ],
     )
   })

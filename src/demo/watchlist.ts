@@ -77,10 +77,13 @@ fitness,ios_store,2840,en,face yoga,3,autumn
 fitness,ios_store,2840,en,somatic pilates,2,autumn
 `
 
+const ALERT_COLUMNS =
+  'rule,project,kind,store,app_id,role,keyword,tag,top,direction,threshold,compared_with,severity'
+
 /**
  * What the people of the yoga app want to be told of. Without a channel it is kept in alert_history alone.
  */
-export const ALERTS_CSV = `rule,project,kind,store,app_id,role,keyword,tag,top,direction,threshold,compared_with,severity
+export const ALERTS_CSV = `${ALERT_COLUMNS}
 a page changed,fitness,listing_changed,,,any,,,,,,,info
 yoga left the top 10,fitness,top_crossed,ios_store,1480010017,,yoga,,10,down,,,critical
 Slowbarrow is in the top 30,fitness,top_crossed,ios_store,1480010041,,yoga,,30,up,,7 days,

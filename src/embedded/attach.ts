@@ -95,7 +95,8 @@ async function join(cluster: Cluster): Promise<{ presence: Presence; started: bo
     }
     await delay(ATTACH_PAUSE_MS)
   }
-  const message = `The embedded PostgreSQL in ${cluster.folder} does not answer: ${await lastErrorLine(cluster)}.`
+  const reason = await lastErrorLine(cluster)
+  const message = `The embedded PostgreSQL in ${cluster.folder} does not answer: ${reason}.`
   throw new UnavailableError(message, { cause })
 }
 

@@ -75,7 +75,9 @@ export async function countBudgetCuts(db: Database): Promise<number> {
  */
 export async function describeSpentAccount(db: Database, budget: OverallBudget): Promise<string | null> {
   const [row] = await db.sql<{ sentence: string }[]>`
-    select format('Stopped by money: %s leaves %s of %s, and what is due costs %s or more a measurement (not bought: %s). %s',
+    select format(
+      'Stopped by money: %s leaves %s of %s, and what is due costs %s or more a measurement '
+        || '(not bought: %s). %s',
       b.limited_by, dollars(greatest(b.limit_micros - b.used_micros, 0)), dollars(b.limit_micros),
       dollars(cut.least_micros), cut.slots,
       case b.period when 'balance' then 'Add money to the account.'

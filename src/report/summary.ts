@@ -251,6 +251,7 @@ function describeMoney({ money, days }: Report): string {
   const total = money.spentMicros.reduce((sum, micros) => sum + micros, 0)
   const [budget] = money.budgets
   const of = budget === undefined ? '' : ` of ${formatUsd(budget.limitMicros)} a ${budget.period}`
-  const last = `${formatUsd(money.spentMicros.at(-1) ?? 0, 'rounded')} on ${formatDay(days.at(-1) ?? '')}${of}`
-  return `Spent ${last}, and ${formatUsd(total, 'rounded')} in all these days.`
+  const last = formatUsd(money.spentMicros.at(-1) ?? 0, 'rounded')
+  const all = `${formatUsd(total, 'rounded')} in all these days`
+  return `Spent ${last} on ${formatDay(days.at(-1) ?? '')}${of}, and ${all}.`
 }

@@ -58,7 +58,7 @@ describe('an address', () => {
 })
 
 describe('a name', () => {
-  test('is connected to at the address that was checked, and refused when any of its addresses is internal', async () => {
+  test('is connected to at the address that was checked, refused if any of them is internal', async () => {
     assert.deepEqual(await look('https://hooks.example.com/', answers('8.8.8.8')), [
       { address: '8.8.8.8', family: 4 },
     ])

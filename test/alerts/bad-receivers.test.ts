@@ -37,7 +37,8 @@ after(async () => {
 async function addReceiver(name: string, receiver: Receiver): Promise<void> {
   const channel = { name, kind: 'webhook', address: receiver.url, secret_variable: 'ALERT_OPS' }
   await db.sql`insert into alert_channel ${sql.row(channel)}`
-  await db.sql`insert into alert_rule ${sql.row({ project: 'fitness', name, kind: 'job_late', threshold: 1, channel: name })}`
+  const rule = { project: 'fitness', name, kind: 'job_late', threshold: 1, channel: name }
+  await db.sql`insert into alert_rule ${sql.row(rule)}`
 }
 
 /**

@@ -14,7 +14,7 @@ before(async () => {
 after(() => world.close())
 beforeEach(() => world.reset())
 
-test('a project that cannot be looked at keeps no other one from being told, and is an error in the end', async (t) => {
+test('a project that cannot be looked at is an error, and keeps no other from being told', async (t) => {
   const id = await world.addChannel({ address: 'https://example.com' })
   await world.addRule()
   await world.addEvent('track')
@@ -33,7 +33,7 @@ test('a project that cannot be looked at keeps no other one from being told, and
   assert.equal(await world.deliver(id, { send: async () => null }), 1)
 })
 
-test('what waits for a digest is kept when its channel is disabled, and what is found meanwhile is not', async () => {
+test('what waits for a digest is kept while its channel is disabled, and no new event is', async () => {
   const id = await world.addChannel({ address: 'https://example.com', digest: 'weekly' })
   await world.addRule()
   await world.addEvent('track')
@@ -79,8 +79,9 @@ describe('a channel', () => {
     const [failure] = await db.sql`select message from watch_problem where problem = 'delivery_failing'`
     assert.match(
       failure?.message,
-      /^1 message waits for the channel "ops"\. The last attempt failed: not now\. It is tried next at 20\d\d-.* UTC, and given up after 20\d\d-.* UTC: .*: storerank alerts test ops\.$/,
+      /^1 message waits for the channel "ops"\. The last attempt failed: not now\. It is tried next at 20/,
     )
+    assert.match(failure?.message, / UTC, and given up after 20\d\d-.* UTC: .*: storerank alerts test ops\.$/)
     assert.deepEqual(await world.gather(), [])
     await db.sql`update alert_channel set tested_at = clock_timestamp()`
     assert.deepEqual(await world.gather(), [id])
@@ -88,73 +89,65 @@ describe('a channel', () => {
     assert.deepEqual(await world.problems(), [])
   })
 
-  test(
-    'whose receiver says when to try again is left alone until then, a day at most, and never shorter ' +
-      'than without',
-    async (t) => {
-      const wishes = ['7200', '864000', '5', 'soon', new Date(Date.now() + 3 * 3_600_000).toUTCString()]
-      const receiver = await receive(t, (_, response) =>
-        response.writeHead(503, { 'retry-after': wishes[0] ?? '' }).end(),
-      )
-      const id = await world.addChannel({ address: receiver.url })
-      await world.addRule()
-      await world.addEvent('track')
-      await world.gather()
-      const hours: number[] = []
-      while (wishes.length > 0) {
-        await world.isDueNow()
-        await world.deliver(id)
-        const [row] = await db.sql`
+  test('whose receiver says when to try again is left alone until then, a day at most', async (t) => {
+    const wishes = ['7200', '864000', '5', 'soon', new Date(Date.now() + 3 * 3_600_000).toUTCString()]
+    const receiver = await receive(t, (_, response) =>
+      response.writeHead(503, { 'retry-after': wishes[0] ?? '' }).end(),
+    )
+    const id = await world.addChannel({ address: receiver.url })
+    await world.addRule()
+    await world.addEvent('track')
+    await world.gather()
+    const hours: number[] = []
+    while (wishes.length > 0) {
+      await world.isDueNow()
+      await world.deliver(id)
+      const [row] = await db.sql`
         select round(extract(epoch from next_at - clock_timestamp()) / 3600, 1)::float8 as hours
           from alert_message`
-        hours.push(row?.hours)
-        wishes.shift()
-      }
-      assert.deepEqual(hours, [2, 24, 0.1, 0.1, 3])
-      assert.deepEqual(await world.states(), [
-        'pending 5 The receiver answered HTTP 503. See its own log. It says when to try again.',
-      ])
-    },
-  )
+      hours.push(row?.hours)
+      wishes.shift()
+    }
+    assert.deepEqual(hours, [2, 24, 0.1, 0.1, 3])
+    assert.deepEqual(await world.states(), [
+      'pending 5 The receiver answered HTTP 503. See its own log. It says when to try again.',
+    ])
+  })
 
-  test(
-    'whose receiver wants no more messages is disabled, and told of until it is enabled again: then it ' +
-      'has what waited',
-    async (t) => {
-      let status = 410
-      const receiver = await receive(t, (_, response) => response.writeHead(status).end())
-      const id = await world.addChannel({ address: receiver.url })
-      await world.addRule()
-      for (const subject of ['track', 'collect']) {
-        await world.addEvent(subject)
-        await world.gather()
-      }
-      await world.deliver(id)
-      assert.equal(receiver.received.length, 1)
-      assert.equal((await db.sql`select from alert_channel where enabled`).length, 0)
-      await world.isDueNow()
-      assert.deepEqual(await world.gather(), [])
-      assert.equal(await world.deliver(id), 0)
-      const [problem, ...others] = await db.sql`select problem, message from watch_problem`
-      assert.deepEqual([problem?.problem, others], ['receiver_gone', []])
-      assert.equal(
-        problem?.message,
-        'The channel "ops" was disabled. The receiver answered HTTP 410 (Gone): it wants no more ' +
-          'messages. Correct its address and enable the channel, ' +
-          "which sends what waits: update alert_channel set enabled = true where name = 'ops'; or take " +
-          'it out of the rules: ' +
-          "update alert_rule set channel = null where channel = 'ops'.",
-      )
-      status = 204
-      await db.sql`update alert_channel set enabled = true`
-      assert.deepEqual(await world.gather(), [id])
-      assert.deepEqual(await world.problems(), ['delivery_failing'])
-      assert.equal(await world.deliver(id), 2)
-      assert.deepEqual(await world.problems(), [])
-      const ids = receiver.received.map(({ headers }) => headers['webhook-id'])
-      assert.deepEqual([ids.length, new Set(ids).size, ids[0]], [3, 2, ids[1]])
-    },
-  )
+  test('whose receiver wants no more is disabled; enabled again it has what waited', async (t) => {
+    let status = 410
+    const receiver = await receive(t, (_, response) => response.writeHead(status).end())
+    const id = await world.addChannel({ address: receiver.url })
+    await world.addRule()
+    for (const subject of ['track', 'collect']) {
+      await world.addEvent(subject)
+      await world.gather()
+    }
+    await world.deliver(id)
+    assert.equal(receiver.received.length, 1)
+    assert.equal((await db.sql`select from alert_channel where enabled`).length, 0)
+    await world.isDueNow()
+    assert.deepEqual(await world.gather(), [])
+    assert.equal(await world.deliver(id), 0)
+    const [problem, ...others] = await db.sql`select problem, message from watch_problem`
+    assert.deepEqual([problem?.problem, others], ['receiver_gone', []])
+    assert.equal(
+      problem?.message,
+      'The channel "ops" was disabled. The receiver answered HTTP 410 (Gone): it wants no more ' +
+        'messages. Correct its address and enable the channel, ' +
+        "which sends what waits: update alert_channel set enabled = true where name = 'ops'; or take " +
+        'it out of the rules: ' +
+        "update alert_rule set channel = null where channel = 'ops'.",
+    )
+    status = 204
+    await db.sql`update alert_channel set enabled = true`
+    assert.deepEqual(await world.gather(), [id])
+    assert.deepEqual(await world.problems(), ['delivery_failing'])
+    assert.equal(await world.deliver(id), 2)
+    assert.deepEqual(await world.problems(), [])
+    const ids = receiver.received.map(({ headers }) => headers['webhook-id'])
+    assert.deepEqual([ids.length, new Set(ids).size, ids[0]], [3, 2, ids[1]])
+  })
 
   test('whose address was corrected while the old one answered stays enabled', async () => {
     const id = await world.addChannel({ address: 'https://example.com/old' })
@@ -171,40 +164,36 @@ describe('a channel', () => {
     assert.deepEqual(await world.problems(), [])
   })
 
-  test(
-    'whose messages were given up sends them again under their ids, before what came later, for three ' +
-      'days anew',
-    async () => {
-      const { id, send } = await failing()
-      const giveUp = async () => {
-        await db.sql`update alert_message set give_up_at = clock_timestamp(), next_at = clock_timestamp()`
-        await world.deliver(id, { send })
-      }
-      await giveUp()
-      await world.addEvent('collect')
-      await world.gather()
-      const again = (from: string) =>
-        db.sql`update alert_channel set retry_from = clock_timestamp() - ${from}::interval where name = 'ops'`
-      await db.sql`update alert_message set ended_at = clock_timestamp() - interval '8 days'
-      where state = 'dead'`
-      await again('7 days')
-      assert.deepEqual(await world.states(), ['dead 2 not now', 'pending 0'])
-      await again('9 days')
-      assert.deepEqual(await world.states(), ['pending 0', 'pending 0'])
-      const told: string[] = []
+  test('whose messages were given up sends them again under their ids, before what came later', async () => {
+    const { id, send } = await failing()
+    const giveUp = async () => {
+      await db.sql`update alert_message set give_up_at = clock_timestamp(), next_at = clock_timestamp()`
       await world.deliver(id, { send })
-      assert.deepEqual(await world.states(), ['pending 1 not now', 'pending 0'])
-      await world.isDueNow()
-      await world.deliver(id, {
-        send: async (_channel, { id: message, content }) => {
-          told.push(`${message} ${content.lines[0]?.detail.job}`)
-          return null
-        },
-      })
-      const messages = await db.sql`select id from alert_message order by created_at`
-      assert.deepEqual(told, [`${messages[0]?.id} track`, `${messages[1]?.id} collect`])
-    },
-  )
+    }
+    await giveUp()
+    await world.addEvent('collect')
+    await world.gather()
+    const again = (from: string) =>
+      db.sql`update alert_channel set retry_from = clock_timestamp() - ${from}::interval where name = 'ops'`
+    await db.sql`update alert_message set ended_at = clock_timestamp() - interval '8 days'
+      where state = 'dead'`
+    await again('7 days')
+    assert.deepEqual(await world.states(), ['dead 2 not now', 'pending 0'])
+    await again('9 days')
+    assert.deepEqual(await world.states(), ['pending 0', 'pending 0'])
+    const told: string[] = []
+    await world.deliver(id, { send })
+    assert.deepEqual(await world.states(), ['pending 1 not now', 'pending 0'])
+    await world.isDueNow()
+    await world.deliver(id, {
+      send: async (_channel, { id: message, content }) => {
+        told.push(`${message} ${content.lines[0]?.detail.job}`)
+        return null
+      },
+    })
+    const messages = await db.sql`select id from alert_message order by created_at`
+    assert.deepEqual(told, [`${messages[0]?.id} track`, `${messages[1]?.id} collect`])
+  })
 
   test('whose message storerank cannot write says so, and is not kept waiting for ever', async () => {
     const id = await world.addChannel({ address: 'https://example.com' })

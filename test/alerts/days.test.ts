@@ -34,7 +34,7 @@ const FOURTH = ['7', '8', '9', '1001']
 const OUT = ['7', '8', '9', '6']
 
 describe('visibility', () => {
-  test('that moved by so many percent is told of the day, by keywords that were measured on both', async () => {
+  test('that moved by so many percent is told, by keywords that were measured on both days', async () => {
     await watchFive()
     await list.addRule({ kind: 'visibility_moved', threshold: 40 })
     await measure(1, [FIRST, FIRST, SECOND, SECOND, FIRST])
@@ -44,7 +44,7 @@ describe('visibility', () => {
     assert.deepEqual(await list.look(), ['visibility_moved 03-03 1001 62.5→25'])
   })
 
-  test('is nothing that a gap makes fall, and nothing is said of a day that was measured in small part', async () => {
+  test('does not fall by a gap, and nothing is said of a day that was measured in small part', async () => {
     await watchFive()
     await list.addRule({ kind: 'visibility_moved', threshold: 1 })
     await measure(1, [FIRST, FIRST, FIRST, FIRST, FIRST])
@@ -69,7 +69,7 @@ describe('visibility', () => {
     assert.deepEqual(await list.look(), ['core 03-02 1001 100→50', 'visibility_moved 03-02 1001 100→66.6667'])
   })
 
-  test('is that of the project’s own day, with the last measurement of lists in other slots of it', async () => {
+  test('is that of the project’s own day, with the last measurement of each list in it', async () => {
     await list.addKeyword({ keyword: 'a' })
     await list.addKeyword({ keyword: 'b', every: '12 hours' })
     await list.addApp()
@@ -113,7 +113,7 @@ test('the count in the top N is of keywords that were measured on both days', as
 })
 
 describe('a new app', () => {
-  test('in the top N of K keywords is told once, with keywords, and never of an app that is watched', async () => {
+  test('in the top N of K keywords is told once, and never of an app that is watched', async () => {
     await watchFive()
     await list.addApp({ app_id: '1002', role: 'competitor' })
     await list.addRule({ kind: 'new_app', top: 2, threshold: 3 })
@@ -170,7 +170,7 @@ describe('a new app', () => {
   })
 })
 
-test('what is told of a day is what visibility_change says of it, like for like and to the depth of both', async () => {
+test('what is told of a day is what visibility_change says of it, to the depth of both', async () => {
   await watchFive({ depth: 4 })
   await list.addApp({ app_id: '1002', role: 'competitor' })
   await list.sql`update keyword_watch set weight = 3 where keyword = 'c'`

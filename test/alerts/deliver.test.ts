@@ -1,4 +1,4 @@
-/** Messages: one for all that was found, at least once and under one id, to receivers that others have written. */
+/** Messages: one for all that was found, at least once and under one id, to receivers of others. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, beforeEach, describe, test } from 'node:test'
@@ -20,7 +20,7 @@ after(() => world.close())
 beforeEach(() => world.reset())
 
 describe('a webhook', () => {
-  test('is signed so that a receiver of the Standard Webhooks library verifies it, by the new secret and the old', async (t) => {
+  test('is signed as Standard Webhooks verifies it, by the new secret and the old', async (t) => {
     const receiver = await receive(t)
     const id = await world.addChannel({ address: receiver.url })
     await world.addRule()
@@ -44,7 +44,7 @@ describe('a webhook', () => {
     assert.equal(receiver.received.length, 1)
   })
 
-  test('tells all of one evaluation in one message, the gravest first, at most so many lines and a count of the rest', async (t) => {
+  test('tells all of one evaluation in one message, the gravest first, and counts the rest', async (t) => {
     const receiver = await receive(t)
     const id = await world.addChannel({ address: receiver.url, max_lines: 2 })
     await world.addRule()
@@ -60,7 +60,7 @@ describe('a webhook', () => {
     assert.equal(receiver.received.length, 1)
   })
 
-  test('tells of what was never otherwise, such as a first bad review, without a slot that it is compared with', async (t) => {
+  test('tells of what was never otherwise without a slot that it is compared with', async (t) => {
     const receiver = await receive(t)
     const id = await world.addChannel({ address: receiver.url })
     await world.addRule()
@@ -71,7 +71,7 @@ describe('a webhook', () => {
     assert.equal(JSON.parse(receiver.received[0]?.body ?? '').data.lines[0].compared_slot, null)
   })
 
-  test('that is not taken is tried again later under the same id with the same words, until it is', async (t) => {
+  test('that is not taken is tried again later, under the same id with the same words', async (t) => {
     const statuses = [500, 302, 204]
     const receiver = await receive(t, (_, response) => {
       response
@@ -123,7 +123,7 @@ describe('a webhook', () => {
     assert.deepEqual((await world.states()).sort(), ['delivered 1', 'pending 0'])
   })
 
-  test('is given up after three days, which watch_problem tells until another one was delivered', async (t) => {
+  test('is given up after three days, which watch_problem tells until one is delivered', async (t) => {
     const receiver = await receive(t, (_, response) => response.writeHead(500).end())
     const id = await world.addChannel({ address: receiver.url })
     await world.addRule()
@@ -135,11 +135,13 @@ describe('a webhook', () => {
     await world.deliver(id)
     assert.deepEqual(await world.states(), ['dead 2 The receiver answered HTTP 500. See its own log.'])
     assert.deepEqual(await world.problems(), ['delivery_dead'])
-    await db.sql`insert into alert_message (channel_id, project_id, state, ended_at) select ${id}, 1, 'delivered', clock_timestamp()`
+    await db.sql`
+      insert into alert_message (channel_id, project_id, state, ended_at)
+      select ${id}, 1, 'delivered', clock_timestamp()`
     assert.deepEqual(await world.problems(), [])
   })
 
-  test('without its variable, or into a private network, is told in watch_problem by the next run', async () => {
+  test('without its variable, or into a private network, is told in watch_problem', async () => {
     await world.addChannel({ address: 'https://10.0.0.1/hook' })
     await world.addChannel({
       name: 'missing',
@@ -229,7 +231,7 @@ describe('an e-mail', () => {
   })
 })
 
-test('a digest by e-mail has the page of the report with it, and goes without after three attempts that failed', async (t) => {
+test('a digest by e-mail has the page with it, and goes without after three failed attempts', async (t) => {
   const server = await startMailServer(3)
   t.after(() => server.close())
   const id = await addMail({ address: 'ann@example.com', digest: 'daily', report: true })
@@ -243,9 +245,12 @@ test('a digest by e-mail has the page of the report with it, and goes without af
   }
   await world.addEvent('track')
   await world.gather({ settings: mail })
-  await db.sql`insert into alert_message (channel_id, project_id, digest_at) select ${id}, id, now() - interval '2 days' from project`
+  await db.sql`
+    insert into alert_message (channel_id, project_id, digest_at)
+    select ${id}, id, now() - interval '2 days' from project`
   await db.sql`update alert_event set message_id = (select id from alert_message order by digest_at limit 1)`
-  await db.sql`delete from alert_message where not exists (select from alert_event e where e.message_id = alert_message.id)`
+  await db.sql`
+    delete from alert_message m where not exists (select from alert_event e where e.message_id = m.id)`
   await sendTimes(4)
   await db.sql`update alert_message set state = 'pending', attempts = 0`
   await sendTimes(1)
@@ -255,7 +260,7 @@ test('a digest by e-mail has the page of the report with it, and goes without af
   )
 })
 
-test('an e-mail of which the server takes not all addresses is told of in watch_problem, and goes once', async (t) => {
+test('an e-mail that not all addresses get is told of in watch_problem, and goes once', async (t) => {
   const server = await startMailServer(0, ['bob@example.com'])
   t.after(() => server.close())
   const id = await addMail({ address: 'ann@example.com, bob@example.com' })
@@ -265,7 +270,8 @@ test('an e-mail of which the server takes not all addresses is told of in watch_
   await world.gather({ settings: mail })
   assert.equal(await world.deliver(id, { settings: mail }), 1)
   assert.deepEqual(await world.states(), [
-    'delivered 1 The mail server of SMTP_URL did not take the message for bob@example.com: "550 no such person".',
+    'delivered 1 The mail server of SMTP_URL did not take the message for bob@example.com: "550 no such ' +
+      'person".',
   ])
   assert.deepEqual(await world.problems(), ['recipient_refused'])
 })
@@ -300,8 +306,8 @@ describe('a cooldown', () => {
       (await world.states()).map((text) => text.split(' ')[0]),
       ['dead', 'delivered', 'empty'],
     )
-    const held =
-      await db.sql`select to_char(slot, 'HH24') as hour from alert_event where held_back = 'cooldown' order by 1`
+    const held = await db.sql`
+      select to_char(slot, 'HH24') as hour from alert_event where held_back = 'cooldown' order by 1`
     assert.deepEqual(
       held.map(({ hour }) => hour),
       ['04', '14'],
@@ -310,7 +316,7 @@ describe('a cooldown', () => {
 })
 
 describe('a digest', () => {
-  test('goes once at its hour in the time zone of the project, with all that was found until then', async (t) => {
+  test('goes once at its hour in the time zone of the project, with all that was found', async (t) => {
     const receiver = await receive(t)
     const id = await world.addChannel({ address: receiver.url, digest: 'daily', hour: 8 })
     await world.addRule()
@@ -335,7 +341,7 @@ describe('a digest', () => {
     )
   })
 
-  test('goes once on days that have 23 or 25 hours, also at an hour that there is not or that comes twice', async (t) => {
+  test('goes once on days of 23 or 25 hours, also at an hour that is missing or comes twice', async (t) => {
     await world.addChannel({ address: 'https://example.com', digest: 'daily', hour: 2 })
     await world.addRule()
     await db.sql`update project set timezone = 'Europe/Berlin'`

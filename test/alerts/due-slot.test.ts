@@ -10,7 +10,7 @@ const DAY = '2026-03-01 00:00:00+00'
 
 const planning = lasting(createPlanning)
 
-test('where the planner takes tasks for open that have ended, all that there ever were are not read', async () => {
+test('where the planner takes ended tasks for open, not all that there ever were are read', async () => {
   const { db } = planning
   await planning.setNow('2026-02-01T00:00:00Z')
   await planning.watch(

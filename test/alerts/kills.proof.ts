@@ -42,7 +42,8 @@ before(async () => {
   await list.setNow('2026-03-01 06:00+00')
   await list.addKeyword()
   await list.addApp()
-  await list.sql`insert into alert_channel ${list.sql({ name: 'ops', kind: 'webhook', address: receiver.url, secret_variable: 'ALERT_OPS' })}`
+  const channel = { name: 'ops', kind: 'webhook', address: receiver.url, secret_variable: 'ALERT_OPS' }
+  await list.sql`insert into alert_channel ${list.sql(channel)}`
   await list.addRule({ kind: 'rank_moved', threshold: 5, channel: 'ops' })
 })
 after(async () => {

@@ -8,7 +8,7 @@ import { lasting } from '../support/lasting.ts'
 
 const list = lasting(createAlertList)
 
-test('the statement of each kind runs: over lists, pages and reviews of two days, and by the clock', async () => {
+test('the statement of each kind runs: over lists, pages and reviews, and by the clock', async () => {
   await list.setNow('2026-03-01 06:00+00')
   await list.addKeyword()
   await list.addApp({ info: true, reviews: true, location_code: 2840, language_code: 'en' })

@@ -43,7 +43,7 @@ const over = (hour: string) =>
 const addRule = (fields = {}) =>
   world.addRule({ name: 'out', kind: 'outage', threshold: null, severity: 'critical', ...fields })
 
-test('once, within the cooldown too; neither end of an outage within the cooldown of the last one is told', async () => {
+test('once, within the cooldown too; of an outage that begins within it neither end', async () => {
   await addRule({ cooldown: '6 hours' })
   await look('major_outage', 2)
   await look('major_outage', 2)

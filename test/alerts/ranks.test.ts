@@ -247,39 +247,35 @@ describe('a competitor', () => {
   })
 })
 
-test(
-  'apps of which rules ask only whether they are in a top are told with their ranks beyond it, in both ' +
-    'stores',
-  async () => {
-    await list.addKeyword()
-    await list.addKeyword({ store: 'android_store', keyword: 'calm' })
-    await list.addApp()
-    await list.addApp({ store: 'android_store', app_id: 'com.own.a' })
-    await list.addApp({ store: 'android_store', app_id: 'com.rival.b', role: 'competitor' })
-    await list.addApp({ store: 'android_store', app_id: 'com.rival.c', role: 'competitor' })
-    await list.addRule({ kind: 'top_crossed', top: 3, role: 'any' })
-    await list.addRule({ kind: 'overtaken', top: 2 })
-    const android = (ranks: readonly string[]) => [...ranks, 'com.x.1', 'com.x.2', 'com.x.3', 'com.x.4']
-    await list.capture('yoga', slotOf(1), withRanks({ 1001: 2 }))
-    await list.capture('yoga', slotOf(2), withRanks({ 1001: 40 }))
-    await list.capture(
-      'calm',
-      slotOf(1),
-      android(['com.own.a', 'com.x.0', 'com.x.5', 'com.rival.b', 'com.rival.c']),
-    )
-    await list.capture(
-      'calm',
-      slotOf(2),
-      android(['com.x.0', 'com.rival.b', 'com.x.5', 'com.own.a', 'com.rival.c']),
-    )
-    assert.deepEqual(await list.look(), [
-      'overtaken 03-02 calm com.own.a behind com.rival.b 1→4',
-      'top_crossed 03-02 calm com.own.a 1→4',
-      'top_crossed 03-02 calm com.rival.b 4→2',
-      'top_crossed 03-02 yoga 1001 2→40',
-    ])
-  },
-)
+test('apps that left a top are told with their ranks beyond it, in both stores', async () => {
+  await list.addKeyword()
+  await list.addKeyword({ store: 'android_store', keyword: 'calm' })
+  await list.addApp()
+  await list.addApp({ store: 'android_store', app_id: 'com.own.a' })
+  await list.addApp({ store: 'android_store', app_id: 'com.rival.b', role: 'competitor' })
+  await list.addApp({ store: 'android_store', app_id: 'com.rival.c', role: 'competitor' })
+  await list.addRule({ kind: 'top_crossed', top: 3, role: 'any' })
+  await list.addRule({ kind: 'overtaken', top: 2 })
+  const android = (ranks: readonly string[]) => [...ranks, 'com.x.1', 'com.x.2', 'com.x.3', 'com.x.4']
+  await list.capture('yoga', slotOf(1), withRanks({ 1001: 2 }))
+  await list.capture('yoga', slotOf(2), withRanks({ 1001: 40 }))
+  await list.capture(
+    'calm',
+    slotOf(1),
+    android(['com.own.a', 'com.x.0', 'com.x.5', 'com.rival.b', 'com.rival.c']),
+  )
+  await list.capture(
+    'calm',
+    slotOf(2),
+    android(['com.x.0', 'com.rival.b', 'com.x.5', 'com.own.a', 'com.rival.c']),
+  )
+  assert.deepEqual(await list.look(), [
+    'overtaken 03-02 calm com.own.a behind com.rival.b 1→4',
+    'top_crossed 03-02 calm com.own.a 1→4',
+    'top_crossed 03-02 calm com.rival.b 4→2',
+    'top_crossed 03-02 yoga 1001 2→40',
+  ])
+})
 
 describe('a keyword that is not measured', () => {
   test('for N days is told once, with the reason, and again after it was measured', async () => {
@@ -299,7 +295,7 @@ describe('a keyword that is not measured', () => {
   })
 })
 
-test('a project without rules has nothing to look at, and a rule sees nothing that was stored before it', async () => {
+test('a project without rules has nothing to look at; a rule sees nothing from before it', async () => {
   await watchOne()
   await measureDays([3, 50])
   const [due] = await list.sql`select count(*) as due from alert_due`

@@ -5,7 +5,7 @@ import { readRetryAfterMs } from '../../src/alerts/retry-after.ts'
 
 const NOW = Date.parse('2026-03-01T06:00:00Z')
 
-test('seconds and dates are read, a date by the clock of the receiver; what means nothing is left out', () => {
+test('seconds and dates are read, a date by the clock of the receiver; all else is left out', () => {
   const cases: [Record<string, string>, number | null][] = [
     [{}, null],
     [{ 'retry-after': '0' }, 0],

@@ -40,8 +40,10 @@ test('what a result shows is told once by webhook and by mail, in the same words
       { name: 'ops', kind: 'webhook', address: receiver.url, secret_variable: 'ALERT_OPS' },
       { name: 'ann', kind: 'email', address: 'ann@example.com', secret_variable: null },
     ])}`
-  for (const channel of ['ops', 'ann'])
-    await sql`insert into alert_rule ${sql({ project: 'fitness', name: `moved, to ${channel}`, kind: 'rank_moved', threshold: 1, channel })}`
+  for (const channel of ['ops', 'ann']) {
+    const rule = { project: 'fitness', kind: 'rank_moved', threshold: 1, channel }
+    await sql`insert into alert_rule ${sql({ ...rule, name: `moved, to ${channel}` })}`
+  }
 
   const secret = `whsec_${randomBytes(24).toString('base64')}`
   const running = startCommand(t, ['start'], {

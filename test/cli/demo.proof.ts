@@ -115,7 +115,7 @@ describe('a whole demo', () => {
     assert.equal(answered, page)
   })
 
-  test('gives them whichever plan the database chooses, and in whichever time zone it is asked', async (t) => {
+  test('gives them whichever plan the database chooses, in whichever time zone', async (t) => {
     const sql = await openDemo(t, home)
     const page = readFileSync(QUESTIONS, 'utf8')
     for (const [way, settings] of Object.entries(WAYS)) {
@@ -126,7 +126,7 @@ describe('a whole demo', () => {
     }
   })
 
-  test('shows something in every panel of the dashboard of ranks, to a person who may only read', async (t) => {
+  test('shows something in every panel of the dashboard of ranks, to a reader', async (t) => {
     const sql = await openDemo(t, home)
     await sql`set role storerank_reader`
     const range = { from: '2026-08-31T00:00:00Z', to: '2026-09-30T23:59:59Z' }

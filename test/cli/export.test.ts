@@ -20,7 +20,7 @@ after(async () => {
   await rm(folder, { recursive: true })
 })
 
-test('the format goes by the name of the file, or what is asked for; without a file it is CSV on stdout', async () => {
+test('the format goes by the file or what is asked for; without a file it is CSV on stdout', async () => {
   const ask = async (...args: string[]) => (await callCommand(['export', ...args], { env })).stdout
   assert.equal(await ask('select 1 as n'), 'n\n1\n')
   assert.equal(await ask('select 1 as n', '--format', 'jsonl'), '{"n":1}\n')

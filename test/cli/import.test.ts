@@ -21,7 +21,8 @@ async function importAs(url: string, t: TestContext, content: string | Uint8Arra
 
 test('what was refused stands on stderr with its line, and what came in is counted', async (t) => {
   const file =
-    'project,store,keyword,location_code,language_code\nfit,ios_store,yoga,2840,en\nfit,ios_store,calm,-1,en\n'
+    'project,store,keyword,location_code,language_code\n' +
+    'fit,ios_store,yoga,2840,en\nfit,ios_store,calm,-1,en\n'
   const trial = await importFile(t, file, '--trial')
   assert.match(trial.stdout, /1 added, .* 1 refused\. Nothing was changed: this was a trial\.\n/)
   assert.match(

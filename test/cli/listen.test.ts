@@ -18,7 +18,8 @@ describe('--listen', () => {
     ['', null],
   ]
   for (const [text, address] of addresses) {
-    test(`${JSON.stringify(text)} is ${address === null ? 'refused' : `${address.host} ${address.port}`}`, () => {
+    const told = address === null ? 'refused' : `${address.host} ${address.port}`
+    test(`${JSON.stringify(text)} is ${told}`, () => {
       assert.deepEqual(parseListenAddress(text), address)
     })
   }

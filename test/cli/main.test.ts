@@ -229,7 +229,7 @@ describe('the exit code', () => {
     assert.equal(stderr(), 'The service does not answer.\n')
   })
 
-  test('is 1 for an unexpected error, which is told with where to report it and without its stack', async () => {
+  test('is 1 for an unexpected error, told with where to report it and without its stack', async () => {
     const { host, stderr } = fail(new TypeError('x is not a function'))
     assert.equal(await runCommandLine(['run'], host), 1)
     assert.match(stderr(), /x is not a function\nPlease report this/)

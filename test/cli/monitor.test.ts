@@ -16,65 +16,61 @@ import { until } from '../support/embedded.ts'
 
 const BEAT_EVERY_MS = 50
 
-test(
-  'start beats while it is well, not while its schedule hangs or the database is away, and again ' +
-    'afterwards',
-  async (t) => {
-    let beats = 0
-    const server = createServer((_request, response) => {
-      beats += 1
-      response.end()
-    }).listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const database = await createTestDatabase()
-    const admin = postgres(process.env.TEST_DATABASE_URL ?? '', { max: 1, onnotice: () => undefined })
-    const db = openDatabase(database.url)
-    const heartbeatUrl = new Secret(`http://127.0.0.1:${(server.address() as AddressInfo).port}/id`)
-    const command = { config: { operationsListen: null, heartbeatUrl }, log: pino({ level: 'silent' }) }
-    let looks = 0
-    let sinceLookMs = 0
-    const monitor = await startMonitor(
-      { db } as JobContext,
-      command as unknown as CommandContext,
-      () => {
-        looks += 1
-        return sinceLookMs
-      },
-      BEAT_EVERY_MS,
-    )
-    t.after(async () => {
-      await monitor.close()
-      await db.close()
-      await database.drop()
-      await admin.end()
-      server.closeAllConnections()
-      server.close()
-    })
-    const looksMore = async () => {
-      const enough = looks + 10
-      await until('it is time for ten heartbeats', async () => looks >= enough)
-    }
-    const beatsAgain = async () => {
-      const enough = beats + 3
-      await until('three heartbeats came', async () => beats >= enough)
-    }
-    const staysSilent = async (why: string) => {
-      // What was on its way.
-      await looksMore()
-      const before = beats
-      await looksMore()
-      assert.equal(beats, before, why)
-    }
-    await beatsAgain()
-    sinceLookMs = 600_000
-    await staysSilent('the schedule hangs')
-    sinceLookMs = 0
-    await beatsAgain()
-    const name = new URL(database.url).pathname.slice(1)
-    await admin`alter database ${admin(name)} allow_connections false`
-    await admin`select pg_terminate_backend(pid) from pg_stat_activity where datname = ${name}`
-    await staysSilent('the database is away')
-    await admin`alter database ${admin(name)} allow_connections true`
-    await beatsAgain()
-  },
-)
+test('start beats while it is well, not while its schedule hangs or the database is away', async (t) => {
+  let beats = 0
+  const server = createServer((_request, response) => {
+    beats += 1
+    response.end()
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const database = await createTestDatabase()
+  const admin = postgres(process.env.TEST_DATABASE_URL ?? '', { max: 1, onnotice: () => undefined })
+  const db = openDatabase(database.url)
+  const heartbeatUrl = new Secret(`http://127.0.0.1:${(server.address() as AddressInfo).port}/id`)
+  const command = { config: { operationsListen: null, heartbeatUrl }, log: pino({ level: 'silent' }) }
+  let looks = 0
+  let sinceLookMs = 0
+  const monitor = await startMonitor(
+    { db } as JobContext,
+    command as unknown as CommandContext,
+    () => {
+      looks += 1
+      return sinceLookMs
+    },
+    BEAT_EVERY_MS,
+  )
+  t.after(async () => {
+    await monitor.close()
+    await db.close()
+    await database.drop()
+    await admin.end()
+    server.closeAllConnections()
+    server.close()
+  })
+  const looksMore = async () => {
+    const enough = looks + 10
+    await until('it is time for ten heartbeats', async () => looks >= enough)
+  }
+  const beatsAgain = async () => {
+    const enough = beats + 3
+    await until('three heartbeats came', async () => beats >= enough)
+  }
+  const staysSilent = async (why: string) => {
+    // What was on its way.
+    await looksMore()
+    const before = beats
+    await looksMore()
+    assert.equal(beats, before, why)
+  }
+  await beatsAgain()
+  sinceLookMs = 600_000
+  await staysSilent('the schedule hangs')
+  sinceLookMs = 0
+  await beatsAgain()
+  const name = new URL(database.url).pathname.slice(1)
+  await admin`alter database ${admin(name)} allow_connections false`
+  await admin`select pg_terminate_backend(pid) from pg_stat_activity where datname = ${name}`
+  await staysSilent('the database is away')
+  await admin`alter database ${admin(name)} allow_connections true`
+  await beatsAgain()
+})

@@ -25,7 +25,7 @@ beforeEach(() => {
 })
 
 describe('the log of an outage', () => {
-  test('has one sentence for all who meet it, and one when it is over; the rest is for debugging', async () => {
+  test('has one sentence for all who meet it, and one when it is over', async () => {
     let answer: () => Promise<unknown> = () => Promise.reject(refused)
     const outages = createOutageLog(log, () => answer(), 1)
     outages.error({ err: refused }, 'job failed')

@@ -61,7 +61,7 @@ describe('a table', () => {
     assert.match(draw([row]), /│ 2026-01-31 04:05:06Z │ {6}│ \[1,"2"\] │ \\x01ff │/)
   })
 
-  test('breaks the lines of the widest columns, so that a row fits the terminal and nothing of it is lost', () => {
+  test('breaks the lines of the widest columns, so that a row fits the terminal as a whole', () => {
     const title = 'a long title of many words '.repeat(5).trim()
     const text = draw([{ id: 'com.example.app', title, note: '日本語'.repeat(12) }], 60)
     const lines = text.trimEnd().split('\n')
@@ -105,7 +105,7 @@ describe('a table', () => {
 })
 
 describe('a text', () => {
-  test('is broken between words on a terminal, its other lines indented as the first; what is copied is not', () => {
+  test('is broken between words on a terminal, indented as it begins; what is copied is not', () => {
     const parts = [heading('Try'), '  one two three four', verbatim('  one two three four')]
     assert.equal(drawParts(parts, 'text', 12), '\nTry\n  one two\n  three four\n  one two three four\n')
     assert.equal(drawParts(parts, 'text', WIDE), '\nTry\n  one two three four\n  one two three four\n')

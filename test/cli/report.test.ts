@@ -45,32 +45,28 @@ after(async () => {
   await rm(folder, { recursive: true })
 })
 
-test(
-  'the latest day says what moved, who left the top ten, what is missing and why, and how visible the ' +
-    'apps are',
-  async () => {
-    const { code, stdout, stderr } = await callCommand(['report'], { env })
-    assert.equal(code, 0, stderr)
-    assert.match(stdout, /fitness, 1 Nov 2026 to 3 Nov 2026/)
-    assert.match(stdout, /In one day: 1 up, 1 down, 1 not measured: budget\./)
-    assert.match(stdout, /Up since the day before \(1\)[\s\S]*yoga +│ iOS 2840 │ Mine +│ +14 │ +9 │ +\+5 │/)
-    assert.match(
-      stdout,
-      /Came into the top 10 since the day before \(1\)[\s\S]*yoga[\s\S]*Left the top 10 since the day before \(1\)[\s\S]*chess/,
-    )
-    assert.match(
-      stdout,
-      /Not measured on the last day[\s\S]*budget +│ +1 │ The budget of the project was used up\. │ zen/,
-    )
-    // Of two days too little was measured to say how visible an app was.
-    assert.match(stdout, /Visibility: Mine: only 66\.7 % measured\./)
-    assert.match(stdout, /Mine +│ iOS +│ own +│ +– │ +– │ +– │ +66\.7 % │ {2}[▁▂▃▄▅▆▇█]/)
-    const before = await callCommand(['report', '--to', '2026-11-02'], { env })
-    assert.match(before.stdout, /Mine +│ iOS +│ own +│ +\d+\.\d % │ +– │ +– │ +100\.0 % │/)
-    assert.match(before.stdout, /Share of voice, iOS: Mine \d+\.\d %, .* all others/)
-    assert.ok(!stdout.includes('\u001b'), 'a title does not steer the terminal')
-  },
-)
+test('the latest day says what moved, what is missing and why, and how visible the apps are', async () => {
+  const { code, stdout, stderr } = await callCommand(['report'], { env })
+  assert.equal(code, 0, stderr)
+  assert.match(stdout, /fitness, 1 Nov 2026 to 3 Nov 2026/)
+  assert.match(stdout, /In one day: 1 up, 1 down, 1 not measured: budget\./)
+  assert.match(stdout, /Up since the day before \(1\)[\s\S]*yoga +│ iOS 2840 │ Mine +│ +14 │ +9 │ +\+5 │/)
+  assert.match(
+    stdout,
+    /Came into the top 10 since the day before \(1\)[\s\S]*yoga[\s\S]*Left the top 10 .* \(1\)[\s\S]*chess/,
+  )
+  assert.match(
+    stdout,
+    /Not measured on the last day[\s\S]*budget +│ +1 │ The budget of the project was used up\. │ zen/,
+  )
+  // Of two days too little was measured to say how visible an app was.
+  assert.match(stdout, /Visibility: Mine: only 66\.7 % measured\./)
+  assert.match(stdout, /Mine +│ iOS +│ own +│ +– │ +– │ +– │ +66\.7 % │ {2}[▁▂▃▄▅▆▇█]/)
+  const before = await callCommand(['report', '--to', '2026-11-02'], { env })
+  assert.match(before.stdout, /Mine +│ iOS +│ own +│ +\d+\.\d % │ +– │ +– │ +100\.0 % │/)
+  assert.match(before.stdout, /Share of voice, iOS: Mine \d+\.\d %, .* all others/)
+  assert.ok(!stdout.includes('\u001b'), 'a title does not steer the terminal')
+})
 
 test('on a terminal no line is wider than it, and no word is broken', async () => {
   const { stdout } = await callCommand(['report', '--json'], { env })
@@ -107,7 +103,7 @@ test('a day of the past has its own report', async () => {
   assert.equal(JSON.parse(stdout)[0].headline, '0 up, 1 down, 1 unchanged, 1 without a rank to compare with')
 })
 
-test('--html writes one whole page with the title and logo that are asked for, and nothing beside it', async () => {
+test('--html writes one whole page with its title and logo, and nothing beside it', async () => {
   const logo = join(folder, 'logo.svg')
   await writeFile(logo, '<svg xmlns="http://www.w3.org/2000/svg"/>')
   const file = join(folder, 'page.html')

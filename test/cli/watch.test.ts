@@ -77,7 +77,7 @@ test('a project that is not clear is asked for', async () => {
   assert.equal((await watch('yoga')).stderr, 'Give the project with --project: a, b, or a new one.\n')
 })
 
-test('keywords are proposed on which the app ranks already and which its project does not watch', async () => {
+test('keywords are proposed on which the app ranks and which its project does not watch', async () => {
   await list.clear()
   const slot = '2026-03-01T00:00:00Z'
   await list.setNow('2026-03-01T06:00:00Z')
@@ -91,7 +91,8 @@ test('keywords are proposed on which the app ranks already and which its project
   const { stdout } = await watch('--from-app', '1001', '--csv')
   assert.equal(
     stdout,
-    'project,store,keyword,location_code,language_code\nfitness,ios_store,sleep,2840,en\nfitness,ios_store,calm,2840,en\n',
+    'project,store,keyword,location_code,language_code\n' +
+      'fitness,ios_store,sleep,2840,en\nfitness,ios_store,calm,2840,en\n',
   )
   assert.match(
     (await watch('--from-app', '1001')).stdout,

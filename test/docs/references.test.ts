@@ -76,7 +76,8 @@ describe('a reference in a comment', () => {
     const page = (file: string) =>
       file === 'docs/gone.md' ? null : '# Page\n\n## Task posting\n\n| `tasks_ready` limits | x |\n'
     const found = findDangling(
-      '/** Good (spec: Task posting, rule 3; docs/service.md: tasks_ready\n * limits). Bad (spec: Task postings), (docs/gone.md: Page). */',
+      '/** Good (spec: Task posting, rule 3; docs/service.md: tasks_ready\n * limits). ' +
+        'Bad (spec: Task postings), (docs/gone.md: Page). */',
       page,
     )
     assert.deepEqual(found, ['spec: Task postings), (docs/gone.md: Page). */', 'docs/gone.md: Page). */'])

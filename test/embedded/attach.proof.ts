@@ -12,46 +12,42 @@ import { ConfigurationError } from '../../src/errors.ts'
 import { answers, attach, makeEmptyHome, makeHome, query, startUser } from '../support/embedded.ts'
 
 describe('the embedded server', () => {
-  test(
-    'goes from nothing to a query, in UTF-8, on loopback only, behind a password file that only its ' +
-      'owner reads',
-    async (t) => {
-      const home = await makeEmptyHome(t)
-      const server = await attach(t, home)
-      assert.equal(server.started, true)
-      assert.match(server.url, /^postgres:\/\/storerank:[0-9a-f]{48}@127\.0\.0\.1:\d+\/storerank$/)
+  test('goes from nothing to a query, in UTF-8, on loopback, behind a password of its owner', async (t) => {
+    const home = await makeEmptyHome(t)
+    const server = await attach(t, home)
+    assert.equal(server.started, true)
+    assert.match(server.url, /^postgres:\/\/storerank:[0-9a-f]{48}@127\.0\.0\.1:\d+\/storerank$/)
 
-      const row = await query(
-        server.url,
-        `select current_setting('server_version_num')::int / 10000 as version,
+    const row = await query(
+      server.url,
+      `select current_setting('server_version_num')::int / 10000 as version,
         current_setting('server_encoding') as encoding,
         current_setting('listen_addresses') as listens, current_setting('data_directory') as folder,
         upper('é') as upper, current_database() as database`,
-      )
-      assert.deepEqual(row, {
-        version: 18,
-        encoding: 'UTF8',
-        listens: '127.0.0.1',
-        folder: server.dataDirectory,
-        upper: 'É',
-        database: 'storerank',
-      })
+    )
+    assert.deepEqual(row, {
+      version: 18,
+      encoding: 'UTF8',
+      listens: '127.0.0.1',
+      folder: server.dataDirectory,
+      upper: 'É',
+      database: 'storerank',
+    })
 
-      const { mode } = await stat(join(server.dataDirectory, '..', 'password'))
-      assert.equal(mode & 0o777, 0o600)
-      const another = await readFile(join(await makeHome(t), 'postgres', 'password'), 'utf8')
-      assert.notEqual(new URL(server.url).password, another)
-      await assert.rejects(query(server.url.replace(/:[0-9a-f]{48}@/, ':guess@'), 'select 1'), {
-        code: '28P01',
-      })
+    const { mode } = await stat(join(server.dataDirectory, '..', 'password'))
+    assert.equal(mode & 0o777, 0o600)
+    const another = await readFile(join(await makeHome(t), 'postgres', 'password'), 'utf8')
+    assert.notEqual(new URL(server.url).password, another)
+    await assert.rejects(query(server.url.replace(/:[0-9a-f]{48}@/, ':guess@'), 'select 1'), {
+      code: '28P01',
+    })
 
-      const outside = Object.values(networkInterfaces())
-        .flat()
-        .find((each) => each?.family === 'IPv4' && !each.internal)
-      if (outside !== undefined)
-        assert.equal(await answers(server.url.replace('127.0.0.1', outside.address)), false)
-    },
-  )
+    const outside = Object.values(networkInterfaces())
+      .flat()
+      .find((each) => each?.family === 'IPv4' && !each.internal)
+    if (outside !== undefined)
+      assert.equal(await answers(server.url.replace('127.0.0.1', outside.address)), false)
+  })
 
   test('is shared by whoever attaches, and stopped by the last to leave', async (t) => {
     const home = await makeHome(t)
@@ -100,7 +96,7 @@ describe('the embedded server', () => {
     assert.equal(new Set(servers.map(({ url }) => new URL(url).port)).size, homes.length)
   })
 
-  test('looks for its first port by its folder, so that another one does not take it while it is stopped', async (t) => {
+  test('looks for its first port by its folder, so that no other takes it while it is stopped', async (t) => {
     const urls: string[] = []
     const homes: string[] = []
     for (let n = 0; n < 4; n += 1) {

@@ -64,7 +64,7 @@ test('a dump that is restored has the same rows, and goes on counting where the 
   assert.equal(period?.open, 1)
 })
 
-test('what is no whole dump, of other tables, or for a database in use is refused, and nothing has changed', async (t) => {
+test('no whole dump, one of other tables, or for a database in use is refused as a whole', async (t) => {
   const target = await createTestDatabase()
   t.after(() => target.drop())
   const refused = async (bytes: Buffer, reason: RegExp) => {

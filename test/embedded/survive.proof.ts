@@ -116,7 +116,7 @@ describe('the embedded server survives', () => {
     assert.equal(await answers(next.url), true)
   })
 
-  test('the crash of one session: whoever was there is there again, and nobody stops the server under them', async (t) => {
+  test('the crash of one session: who was there is there again, with the server', async (t) => {
     const home = await makeHome(t)
     const server = await attach(t, home)
     const { present } = await query(server.url, PRESENT)
@@ -131,7 +131,7 @@ describe('the embedded server survives', () => {
     assert.equal(await answers(server.url), true)
   })
 
-  test('the crash of one session, after which another process leaves before those that were there are back', async (t) => {
+  test('the crash of one session, after which a process leaves before the others are back', async (t) => {
     const home = await makeHome(t)
     const server = await attach(t, home)
     const frozen = await startUser(home)

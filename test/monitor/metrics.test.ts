@@ -108,7 +108,7 @@ describe('the metrics', () => {
     assert.ok(ageS > 0 && midnightMs + ageS * 1000 <= Date.now(), `${ageS} s`)
   })
 
-  test('have no label that Prometheus sets by itself, and those that the manual and its rules name', async () => {
+  test('have the labels that the manual and its rules name, and none that Prometheus sets', async () => {
     await world.db.sql`
       insert into job_run (job, slot, state, ended_at) values ('track', clock_timestamp(), 'done',
         clock_timestamp())`
@@ -180,7 +180,7 @@ describe('the metrics', () => {
     await world.db.sql`delete from task where target_id < 0`
   })
 
-  test('count a result whose transaction commits after a later one, once, and do not wait for ever', async () => {
+  test('count a result once that commits after a later one, and do not wait for ever', async () => {
     const patient = createMetrics(world.db, settings(), 0)
     const hasty = createMetrics(world.db, settings(), 0, undefined, 0)
     await patient.read()
@@ -203,7 +203,7 @@ describe('the metrics', () => {
     await world.db.sql`delete from task where target_id < 0`
   })
 
-  test('tell of tasks on which the audit found that the books differ, and not of what other programs buy', async () => {
+  test('tell of tasks on which the books differ, and not of what other programs buy', async () => {
     const metrics = createMetrics(world.db, settings(), 0)
     const { sql } = world.db
     await sql`

@@ -105,25 +105,21 @@ describe('a report', () => {
     )
   })
 
-  test(
-    'has the rank of the last measurement of each day, how deep it looked in vain, and a gap only where ' +
-      'there is none',
-    () => {
-      const points = Object.fromEntries(
-        report.series.map(({ list, app, points }) => [
-          `${report.lists[list]?.name} ${report.apps[app]?.name}`,
-          points,
-        ]),
-      )
-      assert.deepEqual(points, {
-        'chess Mine': [1, notInTop(50), 2],
-        'chess 1002': [notInTop(50), 1, OUT],
-        'yoga Mine': [1, OUT, GAP_POINTS.failed],
-        'yoga 1002': [2, 2, GAP_POINTS.failed],
-        'topselling_free, game com.mine': [GAP_POINTS.pending, GAP_POINTS.pending, 1],
-      })
-    },
-  )
+  test('has the rank of the last measurement of each day, and a gap only where there is none', () => {
+    const points = Object.fromEntries(
+      report.series.map(({ list, app, points }) => [
+        `${report.lists[list]?.name} ${report.apps[app]?.name}`,
+        points,
+      ]),
+    )
+    assert.deepEqual(points, {
+      'chess Mine': [1, notInTop(50), 2],
+      'chess 1002': [notInTop(50), 1, OUT],
+      'yoga Mine': [1, OUT, GAP_POINTS.failed],
+      'yoga 1002': [2, 2, GAP_POINTS.failed],
+      'topselling_free, game com.mine': [GAP_POINTS.pending, GAP_POINTS.pending, 1],
+    })
+  })
 
   test('looks back further than its range for what the last day is compared with', async () => {
     const { days, series, comparisons } = await readReport(db, {
@@ -140,7 +136,7 @@ describe('a report', () => {
     })
   })
 
-  test('has visibility over what was measured, how much that was, and none of a day of which too little was', () => {
+  test('has visibility over what was measured, and none of a day of which too little was', () => {
     const own = report.standings.find(({ app }) => report.apps[app ?? -1]?.name === 'Mine')
     assert.deepEqual(own?.visibility, [100, 0, null])
     assert.deepEqual(own?.measuredPercent, [100, 100, 50])

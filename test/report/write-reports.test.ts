@@ -92,7 +92,7 @@ test('what is left of a slot that is over holds no page up', async () => {
   assert.deepEqual(await write(), { written: ['fitness'], waiting: [] })
 })
 
-test('a page that cannot be written is told by its file, and the pages of other projects are written', async () => {
+test('a page that cannot be written is told by its file, and the others are written', async () => {
   await list.capture('chess', '2026-11-03 00:00+00', ['1002'])
   await mkdir(join(folder, 'R%26D %2f %3cb%3e.html'), { recursive: true })
   await assert.rejects(
@@ -122,7 +122,7 @@ test('a folder or a logo that cannot be used is told by its setting', async () =
   await assert.rejects(write({ logo: '/nowhere.png' }), /logo \/nowhere\.png cannot be used: ENOENT/)
 })
 
-test('a reader finds the old page or the new one, and a draft that fails leaves neither changed nor behind', async () => {
+test('a reader finds the old page or the new one, and a draft that fails leaves nothing', async () => {
   await write()
   const file = join(folder, 'fitness.html')
   await writeFile(file, 'old')
@@ -141,7 +141,7 @@ test('a reader finds the old page or the new one, and a draft that fails leaves 
   assert.deepEqual(await readdir(folder), ['fitness.html'])
 })
 
-test('what writers that were killed have left is removed, and what another one may be writing stays', async () => {
+test('drafts of killed writers are removed, and those that may be in work stay', async () => {
   await mkdir(folder)
   const minutesAgo = (minutes: number) => Date.now() / 1000 - minutes * 60
   for (const [name, age] of [

@@ -1,6 +1,6 @@
 /**
- * Who adds a command, a setting, a kind of alerts, a figure or a view touches one file: here each is added to a copy of
- * the project, and everything that speaks of it follows.
+ * Who adds a command, a setting, a kind of alerts, a figure or a view touches one file: here each is added to
+ * a copy of the project, and everything that speaks of it follows.
  */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
@@ -156,7 +156,8 @@ describe('one file is enough', () => {
     const { stdout } = await call(['sql', 'select says from greeting', '--csv'])
     assert.equal(stdout, 'says\n"Hello, fitness"\n')
     const [comment] = await database.sql`
-      select obj_description('greeting'::regclass) as view, col_description('greeting'::regclass, 1) as project,
+      select obj_description('greeting'::regclass) as view,
+        col_description('greeting'::regclass, 1) as project,
         has_table_privilege('storerank_reader', 'greeting', 'select') as is_granted`
     assert.deepEqual(comment, {
       view: 'What each project is told.',

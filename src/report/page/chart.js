@@ -131,7 +131,8 @@ export function drawSpark(pen, ranks, { width, height }) {
 }
 
 /**
- * @typedef {{ left: number, step: number, top: number, bottom: number, height: number, marks: readonly PlacedMark[] }} Plot
+ * @typedef {{ left: number, step: number, top: number, bottom: number }} Area
+ * @typedef {Area & { height: number, marks: readonly PlacedMark[] }} Plot
  * @typedef {{ from: number, to: number, at: (value: number) => number }} Scale
  */
 
@@ -315,8 +316,9 @@ function drawRailRow(pen, plot, className, absent, y) {
   // One stroke for days that follow each other, so that none shows a seam.
   const path = absent.map((isAbsent, day) => {
     if (!isAbsent || absent[day - 1]) return ''
-    const end = absent.indexOf(false, day)
-    return `M${round(plot.left + day * plot.step)},${y}h${round(((end === -1 ? absent.length : end) - day) * plot.step)}`
+    const next = absent.indexOf(false, day)
+    const length = (next === -1 ? absent.length : next) - day
+    return `M${round(plot.left + day * plot.step)},${y}h${round(length * plot.step)}`
   })
   return pen.element('path', { class: `absent ${className}`, d: path.join('') })
 }

@@ -12,26 +12,22 @@ import { createReport } from '../../support/report.ts'
 
 const mark = (day: number, text: string, className = 'own0'): Mark => ({ day, text, className, app: 0 })
 
-test(
-  'the marks of a day share a number, in the order of the days, and have the colour of the app if it is ' +
-    'one',
-  () => {
-    const marks = [
-      mark(7, 'Mine 2.0'),
-      mark(3, 'campaign', 'note'),
-      mark(7, 'crashes', 'note'),
-      mark(9, 'Mine 2.1'),
-      mark(9, 'Theirs 5', 'rival0'),
-      mark(12, 'x'.repeat(500)),
-    ]
-    assert.deepEqual(numberMarks(marks.slice(0, 5)), [
-      { number: 1, day: 3, className: 'note', texts: ['campaign'] },
-      { number: 2, day: 7, className: 'own0', texts: ['Mine 2.0', 'crashes'] },
-      { number: 3, day: 9, className: 'note', texts: ['Mine 2.1', 'Theirs 5'] },
-    ])
-    assert.equal(numberMarks(marks).at(-1)?.texts[0]?.length, 160)
-  },
-)
+test('the marks of a day share a number, in the order of days, in the colour of the app', () => {
+  const marks = [
+    mark(7, 'Mine 2.0'),
+    mark(3, 'campaign', 'note'),
+    mark(7, 'crashes', 'note'),
+    mark(9, 'Mine 2.1'),
+    mark(9, 'Theirs 5', 'rival0'),
+    mark(12, 'x'.repeat(500)),
+  ]
+  assert.deepEqual(numberMarks(marks.slice(0, 5)), [
+    { number: 1, day: 3, className: 'note', texts: ['campaign'] },
+    { number: 2, day: 7, className: 'own0', texts: ['Mine 2.0', 'crashes'] },
+    { number: 3, day: 9, className: 'note', texts: ['Mine 2.1', 'Theirs 5'] },
+  ])
+  assert.equal(numberMarks(marks).at(-1)?.texts[0]?.length, 160)
+})
 
 test('no number runs into another one', () => {
   const days = fc.uniqueArray(fc.nat({ max: 730 }), { maxLength: 300 })
@@ -51,7 +47,7 @@ test('no number runs into another one', () => {
   )
 })
 
-test('each number of each chart is in the list below it, also where a page has a release every day', async () => {
+test('each number of a chart is in the list below it, also with a release every day', async () => {
   const report = await createReport({ seed: 7, keywords: 10, days: 90 })
   const changes = report.days.map((day, n) => ({
     day,

@@ -77,8 +77,8 @@ function showValue({ name, text, className }) {
 /** @param {HTMLElement} plot @param {HTMLElement} tip @param {number} day */
 function placeTip(plot, tip, day) {
   const chart = chartOf(plot)
-  const { left, step, top, bottom } = chart.dataset
-  const x = Number(left) + (day + 0.5) * Number(step)
+  const { left: from, step, top, bottom } = chart.dataset
+  const x = Number(from) + (day + 0.5) * Number(step)
   chart.querySelector('.cross')?.remove()
   chart.append(pen.element('path', { class: 'cross', d: `M${x},${top}V${bottom}` }))
   const share = x / chart.viewBox.baseVal.width
@@ -87,7 +87,8 @@ function placeTip(plot, tip, day) {
   tip.classList.add('shown')
   const start = box.left - outer.left + share * box.width
   const width = tip.offsetWidth
-  tip.style.left = `${Math.max(0, share > 0.5 ? start - width - 12 : Math.min(start + 12, outer.width - width))}px`
+  const left = share > 0.5 ? start - width - 12 : Math.min(start + 12, outer.width - width)
+  tip.style.left = `${Math.max(0, left)}px`
 }
 
 /** @param {HTMLElement} plot */

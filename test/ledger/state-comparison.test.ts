@@ -1,7 +1,7 @@
 /**
  * What looks for the tasks of a key reads these alone, also where the planner last saw no open task: a
  * partial index that it believes empty costs nothing in its eyes, so that a state beside a key is compared by
- * a subquery (docs/decisions/019-states-in-indexes.md).
+ * a subquery (docs/decisions/018-states-in-indexes.md).
  */
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'

@@ -4,7 +4,8 @@ import { readTotal } from '../plan/forecast.ts'
 import { formatUsd } from '../text/money.ts'
 import { countOf, formatCount } from '../text/words.ts'
 import { openWatchFile, type WatchFile } from '../watch/file-text.ts'
-import { type Import, importWatches } from '../watch/import.ts'
+import { importWatches } from '../watch/import.ts'
+import type { Import } from '../watch/tally.ts'
 import type { CommandContext } from './command.ts'
 import type { Document, Part } from './document.ts'
 import { withDatabase } from './needs.ts'
@@ -103,23 +104,32 @@ function warnOfRefused({ refused, refusedCount }: Import, isSeveral: boolean, co
 }
 
 /** What is odd about what came in, and whether all did. */
-function describeOddities({ problems, isStopped }: Import, isTrial: boolean): string[] {
-  const odd = problems.map(({ message, watches }) =>
+function describeOddities(done: Import, isTrial: boolean): string[] {
+  const { problems, isStopped, stillDisabled } = done
+  const disabled =
+    stillDisabled === 0
+      ? []
+      : [
+          `${countOf(stillDisabled, 'row is', 'rows are')} disabled in these projects, and stay so: a file ` +
+            'enables what has true in a column enabled.',
+        ]
+  const told = problems.map(({ message, watches }) =>
     watches === 1 ? message : `${countOf(watches, 'watch', 'watches')}: ${message}`,
   )
   const stopped = isTrial
     ? 'Stopped: the trial is not complete.'
     : 'Stopped between two rows. What was counted is in; import the files again for the rest.'
-  return isStopped ? [...odd, stopped] : odd
+  return [...done.odd, ...disabled, ...told, ...(isStopped ? [stopped] : [])]
 }
 
 function describeCounts(done: Import, isTrial: boolean): string {
-  const { tables, added, changed, unchanged, disabled, refusedCount } = done
+  const { tables, added, changed, unchanged, disabled, enabled, refusedCount } = done
   const counts = [
     `${formatCount(added)} added`,
     `${formatCount(changed)} changed`,
     `${formatCount(unchanged)} as they were`,
     ...(disabled === null ? [] : [`${formatCount(disabled)} disabled`]),
+    ...(enabled === 0 ? [] : [`${formatCount(enabled)} enabled again`]),
     `${formatCount(refusedCount)} refused`,
   ]
   const where = tables.length === 0 ? '' : `${tables.join(', ')}: `

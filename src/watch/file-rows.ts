@@ -48,6 +48,12 @@ export async function readFileRows(file: string, text: AsyncIterable<string>): P
   const first = await records.next()
   if (first.done || 'reason' in first.value) throw new ConfigurationError(`There is nothing in ${file}.`)
   const header = first.value.record.map(normalizeName)
+  while (header.length > 1 && header.at(-1) === '') header.pop()
+  if (header.length === 1 && /[,;\t]/.test(header[0] ?? '')) {
+    throw new ConfigurationError(
+      `The first line of ${file} stands in quotes as a whole, so that it is one cell: take them off each line.`,
+    )
+  }
   const watches = chooseWatches(file, header)
   return { watches, rows: readRows(file, records, header, watches) }
 }
@@ -72,6 +78,8 @@ async function* parseRecords(
     parse({
       bom: true,
       delimiter,
+      // Files that were put together have several.
+      record_delimiter: ['\r\n', '\n', '\r'],
       trim: true,
       info: true,
       raw: true,
@@ -94,7 +102,10 @@ async function* parseRecords(
   for await (const each of parser) {
     const { record, info, raw } = each as CsvRecord
     const line = info.lines + skippedLines
-    if (raw.includes('"') && !isWellQuoted.test(raw.trim())) {
+    if (raw.includes('\ufffd')) {
+      const reason = 'it has bytes that are no letters of UTF-8, or the sign � of a letter that was lost'
+      yield { file, line, subject: '', reason }
+    } else if (raw.includes('"') && !isWellQuoted.test(raw.trim())) {
       yield {
         file,
         line,
@@ -130,8 +141,14 @@ async function peekHeader(
     yield head.slice(start)
     for (let more = await chunks.next(); !more.done; more = await chunks.next()) yield more.value
   }
-  const delimiter = separator ?? /[;\t]/.exec(head.slice(0, end))?.[0] ?? ','
+  const delimiter = separator ?? findDelimiter(head.slice(0, end))
   return { delimiter, skippedLines: separator === undefined ? 0 : 1, rest: rest() }
+}
+
+/** Names of columns have none of them. What stands behind the last name is left over from empty columns. */
+function findDelimiter(line: string): string {
+  const names = line.replace(/[\s;,]+$/, '')
+  return /[;\t]/.exec(names)?.[0] ?? (names.includes(',') ? ',' : (/[;\t]/.exec(line)?.[0] ?? ','))
 }
 
 /** A line of cells that have no quote, or begin and end with one and have only pairs within. */

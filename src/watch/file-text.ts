@@ -32,22 +32,35 @@ export interface WatchFile {
   text(): AsyncIterable<string>
 }
 
+/** What is no text, by its first bytes, and what to do. */
+const NO_TEXT: readonly (readonly [begin: string, remedy: string])[] = [
+  ['504b0304', 'it is a workbook or another archive: save the sheet as "CSV UTF-8"'],
+  ['d0cf11e0', 'it is a workbook: save the sheet as "CSV UTF-8"'],
+  ['1f8b', 'it is compressed: unpack it first, or pipe it in (`gunzip -c … | storerank import -`)'],
+]
+
 /**
- * A file, or `-`: stdin, which is kept in a temporary file until `dispose`, because a guess reads it twice.
+ * A file, or `-`: stdin. What can be read but once is kept in a temporary file until `dispose`, because a
+ * guess reads it twice.
  * @param given the encoding, where a person knows it
  */
 export async function openWatchFile(
   name: string,
   given?: string,
 ): Promise<WatchFile & { dispose(): Promise<void> }> {
-  const folder = name === '-' ? await mkdtemp(join(tmpdir(), 'storerank-import-')) : null
+  const isPipe = name === '-' || ((await stat(name).catch(() => null))?.isFIFO() ?? false)
+  const folder = isPipe ? await mkdtemp(join(tmpdir(), 'storerank-import-')) : null
   const path = folder === null ? name : join(folder, 'stdin.csv')
   const dispose = async () => {
     if (folder !== null) await rm(folder, { recursive: true, force: true })
   }
   try {
-    if (folder !== null) await pipeline(process.stdin, createWriteStream(path, { mode: 0o600 }))
+    if (folder !== null) {
+      const input = name === '-' ? process.stdin : createReadStream(name)
+      await pipeline(input, createWriteStream(path, { mode: 0o600 }))
+    }
     const { size } = await stat(path)
+    await refuseNoText(name, path)
     const { encoding, isGuessed } =
       given === undefined ? await findEncoding(path) : { encoding: given, isGuessed: false }
     return {
@@ -60,8 +73,17 @@ export async function openWatchFile(
     }
   } catch (error) {
     await dispose()
+    if (error instanceof ConfigurationError) throw error
     const { code = '', message } = error as NodeJS.ErrnoException
     throw new ConfigurationError(`${name} cannot be read: ${REASONS[code] ?? message}.`, { cause: error })
+  }
+}
+
+async function refuseNoText(name: string, path: string): Promise<void> {
+  for await (const chunk of createReadStream(path, { end: 3 })) {
+    const begin = (chunk as Buffer).toString('hex')
+    const found = NO_TEXT.find(([bytes]) => begin.startsWith(bytes))
+    if (found !== undefined) throw new ConfigurationError(`${name} cannot be read: ${found[1]}.`)
   }
 }
 
@@ -87,9 +109,23 @@ async function findEncoding(path: string): Promise<{ encoding: string; isGuessed
     if (!check.isUtf8 && sample.length >= SAMPLE_BYTES) break
   }
   check.end()
+  return judge(sample, check)
+}
+
+function judge(sample: Buffer, check: Utf8Check): { encoding: string; isGuessed: boolean } {
   // In text a zero byte is half a letter of UTF-16.
   if (sample.includes(0)) return { encoding: sample[0] === 0 ? 'utf-16be' : 'utf-16le', isGuessed: true }
-  return check.isUtf8 ? { encoding: 'utf-8', isGuessed: false } : { encoding: guess(sample), isGuessed: true }
+  const isUtf8 = check.isUtf8 || isDamagedUtf8(sample)
+  return { encoding: isUtf8 ? 'utf-8' : guess(sample), isGuessed: !isUtf8 }
+}
+
+/**
+ * Whether most letters beyond ASCII are those of UTF-8. In no other encoding they are, so the others are
+ * damaged, and their rows are refused.
+ */
+function isDamagedUtf8(sample: Buffer): boolean {
+  const letters = sample.toString('utf8').match(/\P{ASCII}/gu) ?? []
+  return letters.filter((letter) => letter !== '\ufffd').length > letters.length / 2
 }
 
 /** Letters of ASCII alone say nothing of an encoding. */

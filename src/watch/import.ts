@@ -10,7 +10,7 @@ import { ConfigurationError } from '../errors.ts'
 import { didYouMean } from '../suggest.ts'
 import { type FileRow, type RefusedRow, readFileRows } from './file-rows.ts'
 import type { WatchFile } from './file-text.ts'
-import type { Watch } from './kinds.ts'
+import { type Import, type ImportProblem, Tally, type WatchCost } from './tally.ts'
 import { findIds, upsert } from './upsert.ts'
 
 export interface ImportOptions {
@@ -26,44 +26,9 @@ export interface ImportOptions {
   readonly onProgress?: (rows: number) => void
 }
 
-interface WatchCost {
-  readonly dayMicros: number
-  readonly monthMicros: number
-}
-
-export interface Import {
-  /** The tables that the files are for. */
-  readonly tables: readonly Watch['table'][]
-  readonly added: number
-  readonly changed: number
-  readonly unchanged: number
-  /**
-   * What was disabled by `replace`; null where nothing was to be, or could not, because rows were refused.
-   */
-  readonly disabled: number | null
-  /** Only the first ones, in the order of the files, at most MOST_REFUSALS of them. */
-  readonly refused: readonly RefusedRow[]
-  readonly refusedCount: number
-  /** The projects of the rows. */
-  readonly projects: readonly string[]
-  readonly isStopped: boolean
-  /** What `readCost` read; null without, and where the whole is not one transaction. */
-  readonly cost: { readonly before: WatchCost; readonly after: WatchCost } | null
-  /** What keeps watches of these projects from being measured. */
-  readonly problems: readonly ImportProblem[]
-}
-
-interface ImportProblem {
-  readonly problem: string
-  readonly message: string
-  readonly watches: number
-}
-
 const PIECE_ROWS = 5_000
 /** Rows of other columns wait until they are a piece of their own, or so many wait in all. */
 const WAITING_ROWS = 20_000
-/** More are counted and not kept. */
-const MOST_REFUSALS = 1_000
 /** Different ones; the view has them all. */
 const PROBLEMS_SHOWN = 10
 /** A trial of a million rows. */
@@ -89,13 +54,17 @@ export async function importWatches(
   const tally = new Tally(options.replace)
   if (!options.isTrial && options.replace === undefined) {
     await storeFiles(begin, files, tally, options)
-    return begin(async (tx) => tally.result(null, await readProblems(tx, tally.projects)))
+    return begin(async (tx) => {
+      await countDisabled(tx, tally)
+      return tally.result(null, await readProblems(tx, tally.projects))
+    })
   }
   let result: Import | undefined
   const work = async (tx: Transaction) => {
     const before = (await options.readCost?.(tx)) ?? null
     await storeFiles((piece) => piece(tx), files, tally, options)
-    if (options.replace !== undefined) await replaceProject(tx, options.replace, tally)
+    if (options.replace === undefined) await countDisabled(tx, tally)
+    else await replaceProject(tx, options.replace, tally)
     const after = (await options.readCost?.(tx)) ?? null
     const cost = before === null || after === null ? null : { before, after }
     result = tally.result(cost, await readProblems(tx, tally.projects))
@@ -113,82 +82,6 @@ async function* chunksOf(text: string): AsyncIterable<string> {
 }
 
 class TrialOver extends Error {}
-
-/** What has happened so far. */
-class Tally {
-  readonly tables = new Set<Watch['table']>()
-  readonly projects = new Set<string>()
-  /** With `replace`, the ids of what the files name, by table. */
-  readonly named = new Map<Watch['table'], number[]>()
-  readonly #replaced: string | undefined
-  readonly #refused: RefusedRow[] = []
-  /** Rows of the files so far. */
-  read = 0
-  added = 0
-  changed = 0
-  unchanged = 0
-  refusedCount = 0
-  disabled: number | null = null
-  isStopped = false
-
-  constructor(replaced: string | undefined) {
-    this.#replaced = replaced
-  }
-
-  /** Rows that are dealt with. */
-  get rows(): number {
-    return this.added + this.changed + this.unchanged + this.refusedCount
-  }
-
-  /** Whether the ids of what is stored are asked for. */
-  get isReplacing(): boolean {
-    return this.#replaced !== undefined
-  }
-
-  /** Whether it is a row to store. */
-  take(row: FileRow | RefusedRow): row is FileRow {
-    this.read += 1
-    if ('reason' in row) {
-      this.refuse(row)
-      return false
-    }
-    this.projects.add(row.cells.get('project') ?? '')
-    return true
-  }
-
-  refuse(row: RefusedRow): void {
-    this.refusedCount += 1
-    if (this.#refused.length < MOST_REFUSALS) this.#refused.push(row)
-  }
-
-  name(rows: readonly FileRow[], ids: readonly number[]): void {
-    const table = rows[0]?.watch.table
-    if (table === undefined || ids.length === 0) return
-    const named = this.named.get(table) ?? []
-    this.named.set(table, named)
-    for (const id of ids) named.push(id)
-  }
-
-  result(cost: Import['cost'], problems: readonly ImportProblem[]): Import {
-    const { tables, added, changed, unchanged, disabled, refusedCount, projects, isStopped } = this
-    const files = [...new Set(this.#refused.map(({ file }) => file))]
-    return {
-      tables: [...tables],
-      added,
-      changed,
-      unchanged,
-      disabled,
-      refusedCount,
-      isStopped,
-      cost,
-      problems,
-      projects: [...projects],
-      refused: this.#refused.toSorted(
-        ({ file: a, line }, { file: b, line: other }) => files.indexOf(a) - files.indexOf(b) || line - other,
-      ),
-    }
-  }
-}
 
 /** Runs a piece in a transaction of its own, or in the one of the whole. */
 type InPiece = (piece: (tx: Transaction) => Promise<void>) => Promise<void>
@@ -397,6 +290,22 @@ async function replaceProject(tx: Transaction, project: string, tally: Tally): P
       where project = ${project} and enabled
         and id not in (select unnest(${tally.named.get(table) ?? []}::bigint[]))`
     tally.disabled += count
+    const again = await tx`
+      update ${sql.identifier(table)} set enabled = true
+      where project = ${project} and not enabled
+        and id in (select unnest(${tally.unsaid.get(table) ?? []}::bigint[]))`
+    tally.enabled += again.count
+  }
+}
+
+/** An import enables nothing that a person has disabled: it is said. */
+async function countDisabled(tx: Transaction, tally: Tally): Promise<void> {
+  for (const table of tally.tables) {
+    if (table === 'alert_channel') continue
+    const rows = await tx`
+      select from ${sql.identifier(table)}
+      where project = any(${[...tally.projects]}::text[]) and not enabled`
+    tally.stillDisabled += rows.length
   }
 }
 

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -126,4 +127,44 @@ test('what keeps an imported watch from being measured is told, once for all of 
     stderr,
     /2 watches: The location "Germany" is looked up when the references of ios_store have been loaded/,
   )
+})
+
+test('one bad byte in UTF-8 costs its row, and not the letters of the others', async (t) => {
+  const head = 'project,store,keyword,location_code,language_code\n'
+  const file = Buffer.concat([
+    Buffer.from(`${head}fit,ios_store,größe,2276,de\nfit,ios_store,caf`),
+    Buffer.from([0xe9]),
+    Buffer.from(',2276,de\nfit,ios_store,übung,2276,de\n'),
+  ])
+  const { code, stdout, stderr } = await importFile(t, file)
+  assert.equal(code, 1)
+  assert.match(stdout, /2 added, .* 1 refused/)
+  assert.match(stderr, /^Line 3 is refused: it has bytes that are no letters of UTF-8/)
+  const rows = await database.sql`select keyword from keyword_watch where language_code = 'de' order by 1`
+  assert.deepEqual(
+    rows.map((row) => row.keyword),
+    ['größe', 'übung'],
+  )
+})
+
+test('a pipe is read as a file is', async (t) => {
+  const pipe = join(dirname(await makeCommandHome(t)), 'pipe')
+  execFileSync('mkfifo', [pipe])
+  const [{ stdout }] = await Promise.all([
+    callCommand(['import', pipe], { env: { DATABASE_URL: database.url } }),
+    writeFile(pipe, 'project,store,keyword,location_code,language_code\nfit,ios_store,piped,2840,en\n'),
+  ])
+  assert.match(stdout, /1 added/)
+})
+
+test('what is no text is refused with what to do', async (t) => {
+  for (const [begin, remedy] of [
+    ['504b0304140006', /is a workbook or another archive: save the sheet as "CSV UTF-8"/],
+    ['d0cf11e0a1b11ae1', /is a workbook: save/],
+    ['1f8b0800', /is compressed: unpack it first/],
+  ] as const) {
+    const { code, stderr } = await importFile(t, Buffer.from(begin, 'hex'))
+    assert.equal(code, 2)
+    assert.match(stderr, remedy)
+  }
 })

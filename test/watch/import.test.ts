@@ -252,3 +252,49 @@ test('a stop is obeyed between two pieces: what is stored stays, and the same fi
   assert.deepEqual([done.isStopped, done.added], [true, 5_000])
   assert.deepEqual(await counts(file), [200, 0, 5_000, 0])
 })
+
+test('lines may end in several ways, and have semicolons or commas behind them', async () => {
+  const row = (n: number) => `fitness,ios_store,yoga ${n},2840,en`
+  assert.deepEqual(await counts(`${HEADER}\r\n${row(1)}\n${row(2)}\r${row(3)}\r\n`), [3, 0, 0, 0])
+  const semicolons = (line: string) => `${line.replaceAll(',', ';')};;;\n`
+  assert.deepEqual(await counts([HEADER, row(4), row(5)].map(semicolons).join('')), [2, 0, 0, 0])
+  assert.deepEqual(await counts(csv(`${HEADER},,`, row(6), `${row(7)},,`)), [2, 0, 0, 0])
+})
+
+test('a file whose lines stand in quotes as a whole is refused with what to do', async () => {
+  await assert.rejects(
+    load(csv(`"${HEADER}"`, '"fitness,ios_store,yoga,2840,en"')),
+    /^ConfigurationError: The first line of the file stands in quotes as a whole, .* take them off/,
+  )
+})
+
+test('a row with a letter that was lost is refused by its line', async () => {
+  const done = await load(csv(HEADER, ...keywords(1), 'fitness,ios_store,caf\ufffd,2840,en'))
+  assert.deepEqual([done.added, done.refused[0]?.line], [1, 3])
+  assert.match(done.refused[0]?.reason ?? '', /bytes that are no letters of UTF-8/)
+})
+
+test('keywords that are a list, or have the letters of a wrong encoding, are told of and come in', async () => {
+  const rows = ['"yoga, calm, sleep"', '"a,b,c"', 'cafÃ©', 'ãƒ¨ã‚¬', 'café', '"rent, buy"', 'ÃÃ']
+  const { added, odd } = await load(csv(HEADER, ...rows.map((each) => `fitness,ios_store,${each},2840,en`)))
+  assert.equal(added, rows.length)
+  assert.deepEqual(odd, [
+    '2 keywords, such as "yoga, calm, sleep", are searched as one: for "yoga", "calm", "sleep" give each a ' +
+      'line of its own.',
+    '2 keywords, such as "cafÃ©", may have the letters of a file that was opened in the wrong encoding: "café".',
+  ])
+})
+
+test('what --replace has disabled is enabled by a list that names it again, and not against its word', async () => {
+  const [first = '', second = ''] = keywords(2)
+  const replace = (text: string) => importWatches(db, text, { replace: 'fitness' })
+  await load(csv(HEADER, first, second))
+  assert.equal((await replace(csv(HEADER, first))).disabled, 1)
+  const plain = await load(csv(HEADER, second))
+  assert.deepEqual([plain.unchanged, plain.stillDisabled], [1, 1])
+  const said = await replace(csv(`${HEADER},enabled`, `${first},true`, `${second},false`))
+  assert.deepEqual([said.enabled, said.disabled], [0, 0])
+  const named = await replace(csv(HEADER, first, second))
+  assert.deepEqual([named.enabled, named.disabled, named.stillDisabled], [1, 0, 0])
+  assert.equal((await db.sql`select from keyword_watch where not enabled`).length, 0)
+})

@@ -2,7 +2,8 @@
  * Deleting what is too old: in pieces with a commit between, each with its own timeouts, so that nothing
  * waits long behind it.
  */
-import type { Database, Transaction } from './database.ts'
+import type { Database, SqlRunner, Transaction } from './database.ts'
+import { type Statement, sql } from './sql.ts'
 
 /** Rows of one piece, where they are small. */
 export const ROWS_AT_ONCE = 5_000
@@ -45,4 +46,51 @@ export function inPiece<T>(
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
     limitMs: LIMIT_MS,
   })
+}
+
+/** What of a table is too old. */
+export interface Pruning {
+  readonly table: string
+  /** The column that says how old a row is. */
+  readonly age: string
+  readonly days: number
+  /** What else is so of a row `r` that goes. */
+  readonly where?: Statement
+  /** The rows that are looked at, with their `ctid`; default: all of the table. */
+  readonly among?: Statement
+}
+
+/**
+ * Deletes a bounded number of rows. The time is compared as `(select clock_timestamp() …)`, by which Postgres
+ * looks into an index: it does not by a volatile function.
+ * @returns how many; zero when none is left
+ */
+export async function pruneSome(
+  tx: SqlRunner,
+  { table, age, days, where = sql`true`, among }: Pruning,
+): Promise<number> {
+  const rows = sql.identifier(table)
+  const { count } = await tx`
+    delete from ${rows} where ctid = any(array(
+      select r.ctid from ${among === undefined ? rows : sql`(${among})`} r
+      where r.${sql.identifier(age)} < (select clock_timestamp() - make_interval(days => ${days}))
+        and ${where}
+      limit ${ROWS_AT_ONCE}))`
+  return count
+}
+
+/** What goes of several tables, one after the other, with how much it was by their keys. */
+export async function pruneTables<Key extends string>(
+  db: Pick<Database, 'begin'>,
+  name: string,
+  tables: Readonly<Record<Key, Pruning | ((tx: Transaction) => Promise<number>)>>,
+  signal?: AbortSignal,
+): Promise<Record<Key, number>> {
+  const pruned: Partial<Record<Key, number>> = {}
+  for (const key of Object.keys(tables) as Key[]) {
+    const rule: Pruning | ((tx: Transaction) => Promise<number>) = tables[key]
+    const deleteSome = typeof rule === 'function' ? rule : (tx: Transaction) => pruneSome(tx, rule)
+    pruned[key] = await deleteInPieces(db, name, deleteSome, signal)
+  }
+  return pruned as Record<Key, number>
 }

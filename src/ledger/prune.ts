@@ -6,17 +6,20 @@
 import type { Database, SqlRunner, Transaction } from '../db/database.ts'
 import { deleteInPieces, ROWS_AT_ONCE } from '../db/pieces.ts'
 
+/** Of ended work. Longer than the service keeps any result. */
+export const KEEP_DAYS = 90
+
 /**
- * Deletes a bounded number of tasks that ended before the given days and whose slot is in the history; a
- * dropped task has no row there, and neither has one of a deleted project. The history keeps a row for as
- * long as its task is there.
+ * Deletes a bounded number of tasks that ended long ago and whose slot is in the history; a dropped task has
+ * no row there, and neither has one of a deleted project. The history keeps a row for as long as its task is
+ * there.
  * @returns how many; zero when none is left
  */
-export async function pruneTasks(sql: SqlRunner, keepDays: number): Promise<number> {
+export async function pruneTasks(sql: SqlRunner): Promise<number> {
   const rows = await sql`
     delete from task where id = any(array(
       select k.id from task k
-      where k.ended_at < (select clock_timestamp() - make_interval(days => ${keepDays}))
+      where k.ended_at < (select clock_timestamp() - make_interval(days => ${KEEP_DAYS}))
         and k.state in ('collected', 'failed', 'dropped')
         and (k.state = 'dropped'
           or exists (select from ranking_row r where r.target_id = k.target_id and r.slot = k.slot)
@@ -27,28 +30,14 @@ export async function pruneTasks(sql: SqlRunner, keepDays: number): Promise<numb
 }
 
 /** Deletes a bounded number of settled posts without tasks. Returns how many; zero when none is left. */
-export async function prunePosts(sql: SqlRunner, keepDays: number): Promise<number> {
+export async function prunePosts(sql: SqlRunner): Promise<number> {
   const rows = await sql`
     delete from post where id = any(array(
       select p.id from post p
       where p.state = 'settled' and p.settled_at < (select clock_timestamp()
-        - make_interval(days => ${keepDays}))
+        - make_interval(days => ${KEEP_DAYS}))
         and not exists (select from task k where k.post_id = p.id)
       order by p.settled_at limit ${ROWS_AT_ONCE}))`
-  return rows.count
-}
-
-/**
- * Deletes a bounded number of unreadable results whose task is pruned. Returns how many; zero when none is
- * left.
- */
-export async function pruneRejected(sql: SqlRunner, keepDays: number): Promise<number> {
-  const rows = await sql`
-    delete from rejected_result where task_id = any(array(
-      select r.task_id from rejected_result r
-      where r.received_at < (select clock_timestamp() - make_interval(days => ${keepDays}))
-        and not exists (select from task k where k.id = r.task_id)
-      limit ${ROWS_AT_ONCE}))`
   return rows.count
 }
 

@@ -210,7 +210,7 @@ await withDatabase(async (db) => {
     where state = 'planned'`
   let pruned = 0
   for (;;) {
-    const rows = await pruneTasks(db.sql, 90)
+    const rows = await pruneTasks(db.sql)
     if (rows === 0) break
     pruned += rows
   }

@@ -12,7 +12,7 @@ import {
 } from '../errors.ts'
 import type { FetchItem } from '../ledger/hand-out.ts'
 import type { AppDataClient } from '../service/client.ts'
-import { billingUnits, findRule, hasForm, type ResultForm, type Store } from '../service/functions.ts'
+import { billingUnits, findRule, hasForm, type ResultForm } from '../service/functions.ts'
 import { describeRefused, describeUncounted } from '../service/refused-items.ts'
 import {
   type AppReviewsResult,
@@ -20,9 +20,9 @@ import {
   parseHtmlResult,
   parseInfoResult,
   parseReviewsResult,
+  parseSearchResult,
+  type SearchResult,
 } from '../service/results.ts'
-import { type FindKnownApp, parseRankedSearch, type RankedSearch } from '../service/search-result.ts'
-import { parseSparingly, withParsedItems } from '../service/sent-items.ts'
 import { classifyStatus } from '../service/status-codes.ts'
 import type { ResultOutcome, TaskAddress } from '../service/task-result.ts'
 import { TIMINGS } from '../timings.ts'
@@ -59,7 +59,7 @@ interface Done {
 
 export type Fetched =
   /** A search or a chart; `search` is null when the store found nothing (40102): a measurement. */
-  | ({ readonly kind: 'ranking'; readonly search: RankedSearch | null } & Done)
+  | ({ readonly kind: 'ranking'; readonly search: SearchResult | null } & Done)
   | ({ readonly kind: 'snapshot'; readonly info: InfoResult | null } & Done)
   | ({ readonly kind: 'reviews'; readonly reviews: AppReviewsResult | null } & Done)
   /** Raw pages, where nothing else is offered. */
@@ -124,13 +124,6 @@ export function isIdDoubtful(fetched: Fetched): boolean {
 }
 
 /**
- * The ids of apps of a store that the dictionary has already, so that nothing but their ranks need be read.
- */
-export type FindKnown = (store: Store) => FindKnownApp
-
-const NOTHING_KNOWN: FindKnown = () => () => null
-
-/**
  * Fetches and reads results, at most `maxConcurrent` at once. A result that cannot be had now is deferred,
  * for any reason. The fetches take the next item from one iterator, and do not wait in the queue of a limit:
  * that would hold what they returned, once it is old garbage, until the next full collection.
@@ -141,7 +134,6 @@ export async function fetchResults(
   items: readonly FetchItem[],
   maxConcurrent: number,
   signal: AbortSignal,
-  findKnown = NOTHING_KNOWN,
   onAllBegun = () => {},
 ): Promise<Fetched[]> {
   const fetched = new Array<Fetched>(items.length)
@@ -150,7 +142,7 @@ export async function fetchResults(
     for (const [index, item] of waiting) {
       signal.throwIfAborted()
       if (index === items.length - 1) onAllBegun()
-      fetched[index] = await fetchOne(client, item, findKnown)
+      fetched[index] = await fetchOne(client, item)
     }
   }
   await Promise.all(Array.from({ length: Math.min(maxConcurrent, items.length) }, fetchNext))
@@ -174,24 +166,23 @@ export function createFetchOrder(): <T>(fetch: (onAllBegun: () => void) => Promi
   }
 }
 
-async function fetchOne(client: AppDataClient, item: FetchItem, findKnown: FindKnown): Promise<Fetched> {
+async function fetchOne(client: AppDataClient, item: FetchItem): Promise<Fetched> {
   try {
-    return await fetchForms(client, item, findKnown)
+    return await fetchForms(client, item)
   } catch (error) {
     if (!(error instanceof StorerankError)) throw error
     // A task that was asked for by id may have raw pages only, which a ready list would have said.
     const mayBeHtml =
       item.path === null && item.kind === 'advanced' && hasForm(item.store, item.function, 'html')
-    if (error instanceof RejectedError && mayBeHtml)
-      return fetchOne(client, { ...item, kind: 'html' }, findKnown)
+    if (error instanceof RejectedError && mayBeHtml) return fetchOne(client, { ...item, kind: 'html' })
     return readFailure(item, error)
   }
 }
 
 /** The result, and the raw pages beside it where they are wanted. */
-async function fetchForms(client: AppDataClient, item: FetchItem, findKnown: FindKnown): Promise<Fetched> {
-  const outcome = await client.getResult(item.path ?? addressOf(item, item.kind), parseSparingly)
-  const fetched = readOutcome(item, outcome, findKnown)
+async function fetchForms(client: AppDataClient, item: FetchItem): Promise<Fetched> {
+  const address = item.path ?? addressOf(item, item.kind)
+  const fetched = await client.getResult(address, (outcome) => readOutcome(item, outcome))
   if (!item.html || item.kind === 'html') return fetched
   const { kind } = fetched
   return kind === 'ranking' || kind === 'snapshot' || kind === 'reviews' ? addPages(client, fetched) : fetched
@@ -255,7 +246,7 @@ function isFinal(error: unknown): error is Error {
 }
 
 /** Pure: the outcome of a task by its answer. */
-export function readOutcome(item: FetchItem, outcome: ResultOutcome, findKnown = NOTHING_KNOWN): Fetched {
+export function readOutcome(item: FetchItem, outcome: ResultOutcome): Fetched {
   switch (outcome.kind) {
     case 'pending':
       return { kind: 'later', item, problem: null, pauseMs: NOT_READY_PAUSE_MS }
@@ -265,7 +256,7 @@ export function readOutcome(item: FetchItem, outcome: ResultOutcome, findKnown =
       const contradiction = findContradiction(item, outcome)
       if (contradiction !== null) return refuse(item, outcome, contradiction)
       try {
-        return readDone(item, outcome.statusCode, outcome.result, findKnown)
+        return readDone(item, outcome.statusCode, outcome.result)
       } catch (error) {
         // Reading is pure, so an error is about this one result: it must not fail the batch.
         const path = error instanceof UnreadableError ? error.path : MISSING_RESULT
@@ -290,11 +281,11 @@ function readFailed(item: FetchItem, outcome: Extract<ResultOutcome, { kind: 'fa
 
 /** An answer that is not about the task, with what it holds. */
 function refuse(item: FetchItem, { result }: Answered, { path, problem }: Contradiction) {
-  const bodyGzip = compressBody(withParsedItems(result))
+  const bodyGzip = compressBody(result)
   return { kind: 'unreadable', item, path, problem, bodyGzip, isIdDoubtful: true } as const
 }
 
-function readDone(item: FetchItem, statusCode: number, result: unknown, findKnown: FindKnown): Fetched {
+function readDone(item: FetchItem, statusCode: number, result: unknown): Fetched {
   const done = { item, statusCode, resultsReturned: null, html: null }
   if (item.kind === 'html' && result !== null) {
     const { html, incomplete } = readPages(result)
@@ -303,7 +294,7 @@ function readDone(item: FetchItem, statusCode: number, result: unknown, findKnow
   }
   /** The service bills what it returned: items of every type, and an app twice that it names twice. */
   const countReturned = (
-    read: Pick<RankedSearch, 'itemsCount' | 'refused'> | null,
+    read: Pick<SearchResult, 'itemsCount' | 'refused'> | null,
     ...lacking: readonly (string | null)[]
   ) => {
     const refused = read === null ? null : describeRefused(read.refused, read.itemsCount)
@@ -314,18 +305,16 @@ function readDone(item: FetchItem, statusCode: number, result: unknown, findKnow
     case 'app_searches':
     case 'app_list': {
       if (result === null) return { ...countReturned(null), kind: 'ranking', search: null }
-      const search = withinPresent(parseRankedSearch(result, findKnown(item.store), item.store))
+      const search = withinPresent(parseSearchResult(result, item.store))
       const lacking = search.shortfall ?? findRankBeyond(item, search)
       return { ...countReturned(search, lacking), kind: 'ranking', search }
     }
     case 'app_info': {
-      const info =
-        result === null ? null : withinPresent(parseInfoResult(withParsedItems(result), item.asked?.subject))
+      const info = result === null ? null : withinPresent(parseInfoResult(result, item.asked?.subject))
       return { ...done, kind: 'snapshot', info, incomplete: null, problem: null }
     }
     case 'app_reviews': {
-      const reviews =
-        result === null ? null : withinPresent(parseReviewsResult(withParsedItems(result), item.store))
+      const reviews = result === null ? null : withinPresent(parseReviewsResult(result, item.store))
       if (reviews === null) return { ...countReturned(null), kind: 'reviews', reviews }
       const { items, refused, itemsCount } = reviews
       const lacking = describeUncounted(items.length + refused.length, itemsCount)
@@ -335,10 +324,10 @@ function readDone(item: FetchItem, statusCode: number, result: unknown, findKnow
 }
 
 /** A rank that was not paid for is of another list. The service may fill up the last billing unit. */
-function findRankBeyond({ store, function: fn, depth }: FetchItem, search: RankedSearch): string | null {
+function findRankBeyond({ store, function: fn, depth }: FetchItem, search: SearchResult): string | null {
   const unit = findRule(store, fn)?.billingUnitResults
   if (depth === null || unit === undefined) return null
-  const last = search.items.reduce((most, { rank }) => Math.max(most, rank), search.known.ids.length)
+  const last = search.items.reduce((most, { rank }) => Math.max(most, rank), 0)
   if (last <= billingUnits(store, fn, depth) * unit) return null
   return (
     `The answer has rank ${last}, and ${depth} ranks were asked for: it may not be the list that was ` +
@@ -347,7 +336,7 @@ function findRankBeyond({ store, function: fn, depth }: FetchItem, search: Ranke
 }
 
 function readPages(result: unknown): { readonly html: RawPages; readonly incomplete: string | null } {
-  const { datetime, items, refused } = withinPresent(parseHtmlResult(withParsedItems(result)))
+  const { datetime, items, refused } = withinPresent(parseHtmlResult(result))
   const pages = items.map(({ date, html }) => ({ scannedAt: date, htmlGzip: gzipSync(html) }))
   return {
     html: { datetime, pages },

@@ -10,7 +10,7 @@ import { UnavailableError, UnreadableError } from '../errors.ts'
 import { ASKED_COLUMN, type FetchItem } from '../ledger/hand-out.ts'
 import { OVERSIZED, readPostback } from '../service/postback.ts'
 import { type EnqueueFetch, leaseRows } from './enqueue-results.ts'
-import { type Fetched, type FindKnown, readOutcome } from './fetch.ts'
+import { type Fetched, readOutcome } from './fetch.ts'
 
 export interface Pingback {
   /** Of the task, the service's own. */
@@ -24,7 +24,6 @@ export interface Postback extends Pingback {
 export interface WebhookDeps {
   readonly db: Database
   readonly enqueue: EnqueueFetch
-  readonly findKnown?: FindKnown
   /** Stores a batch of results that are all of different tasks. */
   readonly store: (batch: readonly Fetched[]) => Promise<unknown>
 }
@@ -41,7 +40,7 @@ type KnownTask = FetchItem & { readonly isOpen: boolean }
 /** Stores the results of postbacks. They are committed when the verdicts are returned. */
 export async function storePostbacks(deps: WebhookDeps, postbacks: readonly Postback[]): Promise<Verdict[]> {
   const tasks = await findTasks(deps.db.sql, postbacks)
-  const readings = postbacks.map((postback) => read(postback, tasks.get(postback.id), deps.findKnown))
+  const readings = postbacks.map((postback) => read(postback, tasks.get(postback.id)))
   const results = readings.flatMap((reading) => reading.fetched ?? [])
   const fetched = [...new Map(results.map((result) => [result.item.serviceId, result])).values()]
   if (fetched.length > 0) await deps.store(fetched)
@@ -79,14 +78,13 @@ async function findTasks(sql: SqlRunner, webhooks: readonly Pingback[]): Promise
 function read(
   { id, body }: Postback,
   task: KnownTask | undefined,
-  findKnown?: FindKnown,
 ): { readonly fetched?: Fetched; readonly verdict: Verdict } {
   if (task === undefined) return { verdict: 404 }
   if (!task.isOpen) return { verdict: 200 }
   try {
     const outcome = readPostback(body, id)
     if (outcome.kind !== 'done') return { verdict: 503 }
-    return { fetched: readOutcome(task, outcome, findKnown), verdict: 200 }
+    return { fetched: readOutcome(task, outcome), verdict: 200 }
   } catch (error) {
     if (error instanceof UnreadableError) return { verdict: error.path === OVERSIZED ? 413 : 400 }
     if (error instanceof UnavailableError) return { verdict: 503 }

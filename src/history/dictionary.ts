@@ -25,11 +25,6 @@ export type AppIds = (store: Store, appId: string) => number | undefined
 export interface Dictionary {
   /** Upserts these apps and returns their ids. */
   resolveAppIds(seen: readonly SeenApps[]): Promise<AppIds>
-  /**
-   * The ids of apps of a store that are in the dictionary and whose texts were looked at lately, so that they
-   * need not be read; null for others.
-   */
-  findKnown(store: Store): (appId: string) => number | null
 }
 
 /** Ids are cached after their commit only. When the bound is reached the cache begins again. */
@@ -60,10 +55,6 @@ export function createDictionary(
     return cache.ids
   }
   return {
-    findKnown: (store) => {
-      const ids = present()[store]
-      return (appId) => ids.get(appId) ?? null
-    },
     resolveAppIds: async (seen) => {
       const known = present()
       const missing = onePerApp(seen, (store, appId) => !known[store].has(appId))

@@ -22,8 +22,8 @@ export function toRanking(fetched: Of<'ranking'>, idOf: AppIds): RankingCapture 
 
 /** One place per organic rank up to the last, holes 0; absolute ranks only where one differs. */
 function encodeRanks({ item: { store }, search }: Of<'ranking'>, idOf: AppIds) {
-  const appIds = search?.known.ids.slice() ?? []
-  const absolute = search?.known.absolute.slice() ?? []
+  const appIds: number[] = []
+  const absolute: number[] = []
   for (const item of search?.items ?? []) {
     while (appIds.length < item.rank) absolute.push(appIds.push(0))
     appIds[item.rank - 1] = idOf(store, item.appId) ?? 0
@@ -140,7 +140,7 @@ function toPage(info: InfoResult): AppPage {
   }
 }
 
-/** Pure: every app that a result speaks of and that was not known when it was read, for the dictionary. */
+/** Pure: every app that a result speaks of, for the dictionary. */
 export function appsOf(fetched: Fetched): SeenApps {
   const { store } = fetched.item
   switch (fetched.kind) {

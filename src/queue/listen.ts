@@ -20,7 +20,6 @@ export async function listen(job: JobContext, address: ListenAddress | null): Pr
     db,
     log,
     enqueue: queue.enqueueFetch,
-    findKnown: dictionary.findKnown,
     store: async (batch: readonly Fetched[], batchId: string) => {
       const stored = await storeFetched(stores, batch, async () => {})
       const batchLog = log.child({ batchId })

@@ -105,7 +105,7 @@ function fetchHandler(context: JobContext, state: RunnerState) {
     try {
       const { client, settings } = context
       const fetched = await inOrder((onAllBegun) =>
-        fetchResults(client, items, settings.maxConcurrentRequests, signal, dictionary.findKnown, onAllBegun),
+        fetchResults(client, items, settings.maxConcurrentRequests, signal, onAllBegun),
       )
       const store = () => storeFetched(deps, fetched, (tx) => context.queue.completeFetch(tx, job))
       const stored = await outlastOutage(store, AbortSignal.any([signal, lease.signal]))

@@ -24,15 +24,10 @@ const NOT_FOUND = 40400
 type Answered = Extract<ExchangeResult, { kind: 'answered' }>
 export type Delivered = Extract<ExchangeResult, { kind: 'answered' | 'broken' }>
 
-/** Gives what the JSON of a body means, as `JSON.parse` does, and throws when it is none. */
-export type ParseJson = (body: Buffer) => unknown
-
-const parseJson: ParseJson = (body) => JSON.parse(body.toString('utf8'))
-
 /** The envelope in a body; null when the body is not JSON or no envelope. */
-export function parseBody(body: Buffer, parse = parseJson): Envelope | null {
+export function parseBody(body: Buffer): Envelope | null {
   try {
-    return readEnvelope(parse(body))
+    return readEnvelope(JSON.parse(body.toString('utf8')))
   } catch {
     return null
   }
@@ -41,11 +36,11 @@ export function parseBody(body: Buffer, parse = parseJson): Envelope | null {
 /**
  * The envelope of a free call, or the failure of the call. A call that is refused as a whole is a failure.
  */
-export function readAnswer(result: Delivered, parse = parseJson): Envelope | Failure {
+export function readAnswer(result: Delivered): Envelope | Failure {
   if (result.kind === 'broken') {
     return { kind: result.oversized ? 'oversized' : 'network', message: result.reason, statusCode: 0 }
   }
-  const envelope = parseBody(result.body, parse)
+  const envelope = parseBody(result.body)
   if (result.httpStatus !== 200) return readHttpFailure(result, envelope)
   if (envelope === null) {
     return { kind: 'not_an_envelope', message: 'the body is not a JSON answer of the service', statusCode: 0 }

@@ -1,5 +1,6 @@
 /** App ids as the stores give them out. */
 
+import { isObject } from './fields.ts'
 import type { Store } from './functions.ts'
 
 /** Digits in ios_store; in android_store the name of a package, read leniently. */
@@ -27,18 +28,20 @@ export function storeOfType(type: string): Store {
 }
 
 /**
- * Whether an item, by its type, is of the other store than that which was asked. A type that names no store
- * is of any.
+ * The app of an item, as `readAppId`.
+ * @param asked the store that was asked; null for whichever the type names. An item whose type names the
+ *   other store is none of its apps, and digits alone are the id of no app of the android_store
  */
-export function isOfOtherStore(type: string, asked: Store): boolean {
-  return (asked === 'ios_store' ? /^(android_store|google_play)_/ : /^(ios|app)_store_/).test(type)
+export function readListedAppId(value: unknown, type: string, asked: Store | null): string | null {
+  const id = readAppId(value, asked ?? storeOfType(type))
+  if (id === null || asked === null) return id
+  if (asked === 'ios_store') return /^(android_store|google_play)_/.test(type) ? null : id
+  return storeOfType(type) === 'ios_store' || FORMS.ios_store.test(id) ? null : id
 }
 
-/**
- * As `readAppId`, of the store that was asked: digits alone are the id of an app of the ios_store, and of
- * none of the android_store.
- */
-export function readAskedAppId(value: unknown, asked: Store): string | null {
-  const id = readAppId(value, asked)
-  return id !== null && asked === 'android_store' && FORMS.ios_store.test(id) ? null : id
+/** Whether an item is an app that the store gives by itself, and no advertisement or bundle. */
+export function isOrganic(
+  item: unknown,
+): item is Readonly<Record<string, unknown>> & { readonly type: string } {
+  return isObject(item) && typeof item.type === 'string' && item.type.endsWith('_organic')
 }

@@ -3,49 +3,38 @@
 import { z } from 'zod'
 
 import { UnreadableError } from '../errors.ts'
-import { textIfReadable, wireCode, wireText } from './fields.ts'
+import { optionalName, textIfReadable, wireCode, wireRecord } from './fields.ts'
 import { fetchReadableRows } from './replies.ts'
 import type { Transport } from './transport.ts'
 
 /** How one part of the service says it is. */
-export interface ApiStatus {
-  /** `app_data` or `appendix`. */
-  readonly api: string
-  /** `ok` when healthy (spec: Status record). */
-  readonly status: string
-  /** Each part by itself, such as `task_post`; empty when the service names none. */
-  readonly endpoints: readonly {
-    /** `task_get`, `task_post`, `live` or `postback/pingback`. */
-    readonly endpoint: string
-    /** As above. */
-    readonly status: string
-  }[]
-}
-
+export type ApiStatus = z.output<typeof status>
 /** What a status code means. */
-export interface ServiceErrorCode {
-  /** A status code, 10000 to 60000. */
-  readonly code: number
-  /** What it means, in the words of the service. */
-  readonly message: string
-}
+export type ServiceErrorCode = z.output<typeof errorCode>
 
-const text = textIfReadable(500).transform((value) => value ?? '')
-const name = wireText(500).pipe(z.string().min(1))
+const name = optionalName.pipe(z.string().min(1))
 
-const endpoint = z.object({ endpoint: name, status: name })
+/** One part of it, such as `task_post`, `task_get`, `live` or `postback/pingback`. */
+const endpoint = wireRecord({ endpoint: name, status: name })
 
-/** A part whose name or status cannot be read is left out, and stops no posting. */
-const status: z.ZodType<ApiStatus> = z.object({
+const status = wireRecord({
+  /** `app_data` or `appendix`. */
   api: name,
+  /** `ok` when healthy (docs/service.md: Status record). */
   status: name,
+  /** A part whose name or status cannot be read is left out, and stops no posting. */
   endpoints: z
     .array(z.unknown())
     .nullish()
     .transform((parts) => (parts ?? []).flatMap((part) => endpoint.safeParse(part).data ?? [])),
 })
 
-const errorCode: z.ZodType<ServiceErrorCode> = z.object({ code: wireCode, message: text })
+const errorCode = wireRecord({
+  /** 10000 to 60000. */
+  code: wireCode,
+  /** In the words of the service. */
+  message: textIfReadable(500).transform((value) => value ?? ''),
+})
 
 /** The service's own view of its health; at most 10 calls a minute (spec: Limits). */
 export function getStatus(transport: Transport): Promise<ApiStatus[]> {

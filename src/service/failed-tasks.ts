@@ -35,44 +35,29 @@ export interface FailedTaskQuery {
   readonly to?: Date
 }
 
-/** One failure of a task or of a webhook (spec: Failed-task record). */
-export interface FailedTask {
-  /** Of the task, the service's own. */
-  readonly id: string
-  /** When it failed, UTC; null when missing. */
-  readonly datetime: Date | null
-  /** Such as `pingback_url`, `postback_url` or `app_data/task_get/advanced`; null when missing. */
-  readonly function: string | null
-  /** A status code of the service; null when missing. */
-  readonly errorCode: number | null
-  /** What went wrong, or the URL that did; null when missing. */
-  readonly errorMessage: string | null
-  /** The URL of the call, or of the webhook; null when missing. */
-  readonly httpUrl: string | null
-  /** `GET` or `POST`; null when missing. */
-  readonly httpMethod: string | null
-  /** HTTP status code, 0 or null when there was no answer. */
-  readonly httpCode: number | null
-  /**
-   * How long the HTTP request took, in the unit of the service; for a webhook, the receiver. Null when
-   * missing.
-   */
-  readonly httpTime: number | null
-  /** What was answered, cut to 10,000 characters; null when missing. */
-  readonly httpResponse: string | null
-}
+/** One failure of a task or of a webhook (docs/service.md: Failed-task record). */
+export type FailedTask = z.output<typeof failedTask>
 
-const failedTask: z.ZodType<FailedTask> = wireRecord({
+const failedTask = wireRecord({
+  /** Of the task, the service's own. */
   id: wireIdentifier,
+  /** When it failed, UTC. */
   datetime: wireTimestamp,
+  /** Such as `pingback_url`, `postback_url` or `app_data/task_get/advanced`. */
   function: textIfReadable(500),
-  error_code: ifReadable(readCode),
-  error_message: textIfReadable(5_000),
-  http_url: textIfReadable(5_000),
-  http_method: textIfReadable(20),
-  http_code: ifReadable(readCode),
-  http_time: ifReadable(readNumber),
-  http_response: textIfReadable(10_000),
+  /** A status code of the service. */
+  errorCode: ifReadable(readCode),
+  /** What went wrong, or the URL that did. */
+  errorMessage: textIfReadable(5_000),
+  /** Of the call, or of the webhook. */
+  httpUrl: textIfReadable(5_000),
+  httpMethod: textIfReadable(20),
+  /** HTTP status code, 0 or null when there was no answer. */
+  httpCode: ifReadable(readCode),
+  /** How long the HTTP request took, in the unit of the service; for a webhook, the receiver. */
+  httpTime: ifReadable(readNumber),
+  /** What was answered. */
+  httpResponse: textIfReadable(10_000),
 })
 
 const FUNCTION_RULE = 'must be the name of a function'

@@ -138,6 +138,9 @@ export function wireText(maxLength: number) {
     .transform((value) => (value == null ? null : cleanText(value, maxLength)))
 }
 
+export const optionalName = wireText(500)
+export const optionalUrl = wireText(2_000)
+
 /** A field that may be missing; one that cannot be read is null, because no decision depends on it. */
 export function ifReadable<T>(read: (value: unknown) => T | null) {
   return z.unknown().optional().transform(read)
@@ -173,23 +176,29 @@ export function orNull<T>(value: T | null | undefined): T | null {
   return value ?? null
 }
 
-/** `rank_group` → `rankGroup` */
-type CamelCase<Name> = Name extends `${infer Head}_${infer Tail}`
-  ? `${Head}${Capitalize<CamelCase<Tail>>}`
-  : Name
-type CamelKeys<Row> = { [Key in keyof Row as CamelCase<Key>]: Row[Key] }
-
-/** A record of the wire, its fields named as we name ours; fields that are not in `shape` are ignored. */
+/** A record of the wire by our names, `rankGroup` for `rank_group`; what is not in `shape` is ignored. */
 export function wireRecord<Shape extends z.ZodRawShape>(shape: Shape) {
-  const names = Object.keys(shape).map(
-    (wire) => [wire, wire.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase())] as const,
-  )
-  return z.object(shape).transform((row) => {
-    const sent: Readonly<Record<string, unknown>> = row
+  const names = Object.keys(shape).map((ours) => [ours, toWireName(ours)] as const)
+  const wire = z.object(Object.fromEntries(names.map(([ours, wire]) => [wire, shape[ours] as z.ZodType])))
+  return wire.transform((row) => {
     const record: Record<string, unknown> = {}
-    for (const [wire, ours] of names) record[ours] = sent[wire]
-    return record as CamelKeys<typeof row>
+    for (const [ours, wire] of names) record[ours] = row[wire]
+    return record as { readonly [Field in keyof Shape]: z.output<Shape[Field]> }
   })
+}
+
+function toWireName(ours: string): string {
+  return ours.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+}
+
+/** The market that a result is of. Nothing is decided by it: what cannot be read is null. */
+export const PLACE = {
+  /** Domain of the store. */
+  seDomain: textIfReadable(500),
+  /** As in the locations list. */
+  locationCode: ifReadable(readCode),
+  /** As in the languages list. */
+  languageCode: textIfReadable(500),
 }
 
 /** `items[3].rank_group` */

@@ -7,19 +7,11 @@
 import { z } from 'zod'
 import { parseBody } from './answer.ts'
 import type { Envelope } from './envelope.ts'
-import {
-  optionalCode,
-  optionalCount,
-  orNull,
-  readWith,
-  wireRecord,
-  wireText,
-  wireTimestamp,
-} from './fields.ts'
+import { optionalCount, optionalUrl, PLACE, readWith, wireRecord, wireText, wireTimestamp } from './fields.ts'
 import { LISTING_SEARCH, type Store } from './functions.ts'
-import { type AppInfo, parseListedApp } from './info-result.ts'
+import { parseListedApp } from './info-result.ts'
 import { type PostOutcome, readCallOutcome } from './post-tasks.ts'
-import { type RefusedItem, readItems } from './refused-items.ts'
+import { readItems } from './refused-items.ts'
 import { checkRequest, rowLimit, rowOffset } from './requests.ts'
 import { classifyStatus } from './status-codes.ts'
 import type { SendWindow, Transport } from './transport.ts'
@@ -46,39 +38,10 @@ export interface ListingQuery {
   readonly offsetToken?: string
 }
 
-/** One listing: an app as its page was read last. */
-export interface Listing {
-  /** Id of the app in the store. */
-  readonly appId: string
-  /** Domain of the store; null when missing. */
-  readonly seDomain: string | null
-  /** As in the locations list; null when missing. */
-  readonly locationCode: number | null
-  /** As in the languages list; null when missing. */
-  readonly languageCode: string | null
-  /** Where a person can check the data; null when missing. */
-  readonly checkUrl: string | null
-  /** When the page was read, UTC; null when missing. */
-  readonly timeUpdate: Date | null
-  /** What the page said. */
-  readonly item: AppInfo
-}
-
 /** What a search in listings found. */
-export interface ListingSearchResult {
-  /** Listings that there are; null when missing. */
-  readonly totalCount: number | null
-  /** Listings that the service counts in this answer; null when missing. */
-  readonly count: number | null
-  /** Listings that were skipped; null when missing. */
-  readonly offset: number | null
-  /** With it a search goes on behind this answer; null at the end. */
-  readonly offsetToken: string | null
-  /** In the order sent. */
-  readonly items: readonly Listing[]
-  /** Listings that break the contract, and are therefore not in `items`. */
-  readonly refused: readonly RefusedItem[]
-}
+export type ListingSearchResult = ReturnType<typeof parseListingResult>
+/** One listing: an app as its page was read last. */
+export type Listing = ReturnType<typeof readListing>
 
 export type ListingOutcome =
   /** Nothing was searched, and nothing charged; or whether it was is unknown. */
@@ -176,22 +139,24 @@ function unknown(reason: string): ListingOutcome {
   return { kind: 'unknown', reason, httpStatus: 200 }
 }
 
-const name = wireText(500)
-
 const page = wireRecord({
-  total_count: optionalCount,
+  /** Listings that there are. */
+  totalCount: optionalCount,
+  /** Listings that the service counts in this answer. */
   count: optionalCount,
+  /** Listings that were skipped. */
   offset: optionalCount,
-  offset_token: wireText(10_000),
-  items: z.array(z.unknown()).nullish().transform(orNull),
+  /** With it a search goes on behind this answer; null at the end. */
+  offsetToken: wireText(10_000),
+  items: z.array(z.unknown()).nullish(),
 })
 
 const listing = wireRecord({
-  se_domain: name,
-  location_code: optionalCode,
-  language_code: name,
-  check_url: wireText(2_000),
-  time_update: wireTimestamp,
+  ...PLACE,
+  /** Where a person can check the data. */
+  checkUrl: optionalUrl,
+  /** When the page was read, UTC. */
+  timeUpdate: wireTimestamp,
   item: z.unknown(),
 })
 
@@ -200,15 +165,20 @@ const listing = wireRecord({
  * @throws UnreadableError with the path of the field that breaks the contract, also when no listing can be
  *   read
  */
-export function parseListingResult(result: unknown): ListingSearchResult {
+export function parseListingResult(result: unknown) {
   const { items, ...head } = readWith(page, result ?? {})
+  return { ...head, ...readItems(items ?? [], readListing) }
+}
+
+function readListing(value: unknown, index: number) {
+  const { item: sent, ...place } = readWith(listing, value, ['items', index])
+  const item = parseListedApp(sent, ['items', index, 'item'])
   return {
-    ...head,
-    ...readItems(items ?? [], (value, index) => {
-      const { item, ...place } = readWith(listing, value, ['items', index])
-      const app = parseListedApp(item, ['items', index, 'item'])
-      return { appId: app.appId, ...place, item: app }
-    }),
+    /** Id of the app in the store. */
+    appId: item.appId,
+    ...place,
+    /** What the page said. */
+    item,
   }
 }
 

@@ -8,7 +8,6 @@ import { gunzipSync } from 'node:zlib'
 import { UnreadableError } from '../errors.ts'
 import { parseBody } from './answer.ts'
 import { MAX_BODY_BYTES } from './exchange.ts'
-import { parseSparingly } from './sent-items.ts'
 import { type ResultOutcome, readReply, toOutcome } from './task-result.ts'
 import { toReply } from './transport.ts'
 
@@ -18,15 +17,14 @@ const USUAL_BYTES = 64 * 1024
 export const OVERSIZED = 'body'
 
 /**
- * Reads the body of a postback, compressed or not (docs/service.md: postback body). The items of a search may
- * be `SentItems`.
+ * Reads the body of a postback, compressed or not (docs/service.md: postback body).
  * @param id of the task that it was sent for, from its URL
  * @throws UnreadableError when it unpacks to more than 32 MiB, is no answer for this task, or done without a
  *   result; UnavailableError when it says nothing about the task
  */
 export function readPostback(body: Buffer, id: string): ResultOutcome {
   const json = unpack(body)
-  const envelope = parseBody(json, parseSparingly)
+  const envelope = parseBody(json)
   if (envelope?.tasks.length !== 1) {
     throw new UnreadableError(`The postback of ${id} is no answer of the service for one task.`, 'tasks')
   }

@@ -1,52 +1,40 @@
 /** The two records that several kinds of result share. */
 
+import type { z } from 'zod'
+
 import {
   optionalCount,
   optionalFlag,
+  optionalName,
   optionalNumber,
   orNull,
   readNumber,
   readSpending,
   wireRecord,
-  wireText,
   wireValue,
 } from './fields.ts'
 
 /** How people rate an app. */
-export interface Rating {
-  /** `Max5`, `Percents` or `CustomMax`; null when missing. */
-  readonly ratingType: string | null
-  /** On the scale of `ratingType`; null without votes, or when missing. */
-  readonly value: number | null
-  /** How many people have voted; null when the store does not say, as in a single review. */
-  readonly votesCount: number | null
-  /** The best value there is, 5 for `Max5`; null when missing. */
-  readonly ratingMax: number | null
-}
-
+export type Rating = z.output<typeof wireRating>
 /** What an app costs. */
-export interface Price {
-  /** What it costs now, in units of `currency`; null when the store does not say. */
-  readonly current: number | null
-  /** What it costs without discount, in units of `currency`; null when the store does not say. */
-  readonly regular: number | null
-  /** The upper end of a price range, in units of `currency`; null when there is none. */
-  readonly maxValue: number | null
-  /** ISO 4217 code; null when missing. */
-  readonly currency: string | null
-  /** Null when missing. */
-  readonly isPriceRange: boolean | null
-  /** As the store writes it, with its currency; null when it shows none. */
-  readonly displayedPrice: string | null
-}
+export type Price = z.output<typeof wirePrice>
 
-const name = wireText(500)
-
-/** The best value by type, where the type says it (spec: App info result, Reviews result). */
+/** The best value by type, where the type says it (docs/service.md: App info result, Reviews result). */
 const BEST_VALUES: Readonly<Record<string, number>> = { Max5: 5, Percents: 100 }
 
 /** Of a scale that names neither. */
 const LARGEST_BEST_VALUE = 100
+
+const wireRating = wireRecord({
+  /** `Max5`, `Percents` or `CustomMax`. */
+  ratingType: optionalName,
+  /** On the scale of `ratingType`; null without votes. */
+  value: optionalNumber,
+  /** How many people have voted; a single review has none. */
+  votesCount: optionalCount,
+  /** The best value there is, 5 for `Max5`. */
+  ratingMax: optionalCount,
+})
 
 /** An amount of any currency: nothing costs less than 0, or more than the largest amount of money. */
 const amount = wireValue(
@@ -56,26 +44,26 @@ const amount = wireValue(
   .nullish()
   .transform(orNull)
 
-export const rating = wireRecord({
-  rating_type: name,
-  value: optionalNumber,
-  votes_count: optionalCount,
-  rating_max: optionalCount,
+const wirePrice = wireRecord({
+  /** What it costs now, in units of `currency`. */
+  current: amount,
+  /** What it costs without discount, in units of `currency`. */
+  regular: amount,
+  /** The upper end of a price range, in units of `currency`. */
+  maxValue: amount,
+  /** ISO 4217 code. */
+  currency: optionalName,
+  isPriceRange: optionalFlag,
+  /** As the store writes it, with its currency. */
+  displayedPrice: optionalName,
 })
+
+export const rating = wireRating
   .refine(isWithinScale, { path: ['value'], message: 'it is not on the scale of its rating' })
   .nullish()
   .transform(orNull)
 
-export const price = wireRecord({
-  current: amount,
-  regular: amount,
-  max_value: amount,
-  currency: name,
-  is_price_range: optionalFlag,
-  displayed_price: name,
-})
-  .nullish()
-  .transform(orNull)
+export const price = wirePrice.nullish().transform(orNull)
 
 /** From 0, which means no rating, to the best value. */
 function isWithinScale({ ratingType, value, ratingMax }: Rating): boolean {

@@ -2,56 +2,43 @@
 
 import { z } from 'zod'
 
-import { textIfReadable, wireCode, wireCount, wireRecord, wireText } from './fields.ts'
+import { optionalName, textIfReadable, wireCode, wireCount, wireRecord } from './fields.ts'
 import type { Store } from './functions.ts'
 import { fetchReadableRows } from './replies.ts'
 import type { Transport } from './transport.ts'
 
-/** One place that a store can be asked from (spec: Reference records). */
-export interface Location {
-  /** What a task names the location by. */
-  readonly locationCode: number
-  /** Full name, which a task may give instead of the code. */
-  readonly locationName: string
-  /** Name of what it lies in; null for a country, and so always in ios_store. */
-  readonly parentName: string | null
-  /** ISO 3166-1, two letters; null when missing. */
-  readonly countryIsoCode: string | null
-  /** Such as `Country`; null when missing. */
-  readonly locationType: string | null
-}
-
-/** One language that a store can be asked in (spec: Reference records). */
-export interface Language {
-  /** Full English name, which a task may give instead of the code. */
-  readonly languageName: string
-  /** ISO 639-1. */
-  readonly languageCode: string
-}
-
+/** One place that a store can be asked from (docs/service.md: Reference records). */
+export type Location = z.output<typeof location>
+/** One language that a store can be asked in. */
+export type Language = z.output<typeof language>
 /** A category of a store with the number of listings in it. */
-export interface ListingCategory {
-  /** As shown to people. */
-  readonly category: string
-  /** Listings in it. */
-  readonly count: number
-}
+export type ListingCategory = z.output<typeof listingCategory>
 
-const name = wireText(500).pipe(z.string().min(1))
+const name = optionalName.pipe(z.string().min(1))
 
 const location = wireRecord({
-  location_code: wireCode,
-  location_name: name,
-  location_name_parent: textIfReadable(500),
-  country_iso_code: textIfReadable(20),
-  location_type: textIfReadable(100),
-}).transform(({ locationNameParent: parentName, ...row }): Location => ({ ...row, parentName }))
+  /** What a task names the location by. */
+  locationCode: wireCode,
+  /** Full name, which a task may give instead of the code. */
+  locationName: name,
+  /** Name of what it lies in; null for a country, and so always in ios_store. */
+  locationNameParent: textIfReadable(500),
+  /** ISO 3166-1, two letters. */
+  countryIsoCode: textIfReadable(20),
+  /** Such as `Country`. */
+  locationType: textIfReadable(100),
+})
 
-const language: z.ZodType<Language> = wireRecord({ language_name: name, language_code: name })
+const language = wireRecord({
+  /** Full English name, which a task may give instead of the code. */
+  languageName: name,
+  /** ISO 639-1. */
+  languageCode: name,
+})
 
 const categories = z.object({ categories: z.array(name) }).transform((row) => row.categories)
 
-const listingCategory: z.ZodType<ListingCategory> = wireRecord({ category: name, count: wireCount })
+const listingCategory = wireRecord({ category: name, count: wireCount })
 
 /** The locations of a store. */
 export function listLocations(transport: Transport, store: Store): Promise<Location[]> {

@@ -1,7 +1,4 @@
-/**
- * The readers of results: of ranks and details alone as they are stored, and of everything that a result
- * holds.
- */
+/** The readers of results. A field that the service leaves out is null. */
 
 export { type HtmlPage, type HtmlResult, parseHtmlResult } from './html-result.ts'
 export {
@@ -13,13 +10,6 @@ export {
   parseAppInfoResult,
   parseInfoResult,
 } from './info-result.ts'
-export {
-  type AppListResult,
-  type AppSearchesResult,
-  parseAppListResult,
-  parseAppSearchesResult,
-  type RankedItem,
-} from './ranked-result.ts'
 export type { Price, Rating } from './rating-and-price.ts'
 export type { RefusedItem } from './refused-items.ts'
 export {
@@ -28,4 +18,13 @@ export {
   type Review,
   type ReviewResponse,
 } from './reviews-result.ts'
-export { parseSearchResult, type SearchItem, type SearchResult } from './search-result.ts'
+export {
+  type AppListResult,
+  type AppSearchesResult,
+  parseAppListResult,
+  parseAppSearchesResult,
+  parseSearchResult,
+  type RankedItem,
+  type SearchItem,
+  type SearchResult,
+} from './search-result.ts'

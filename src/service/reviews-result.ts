@@ -5,9 +5,11 @@ import { z } from 'zod'
 import { APP_ID_RULE, readAppId } from './app-id.ts'
 import {
   ifReadable,
-  optionalCode,
   optionalCount,
+  optionalName,
+  optionalUrl,
   orNull,
+  PLACE,
   readCode,
   readCount,
   readWith,
@@ -18,138 +20,84 @@ import {
   wireTimestamp,
 } from './fields.ts'
 import type { Store } from './functions.ts'
-import { type Rating, rating } from './rating-and-price.ts'
-import { type RefusedItem, readItems } from './refused-items.ts'
+import { rating } from './rating-and-price.ts'
+import { readItems } from './refused-items.ts'
 
-/** One review (spec: Reviews result). */
-export interface Review {
-  /** Such as `ios_store_reviews_search`; null when missing. */
-  readonly type: string | null
-  /** Place among the items of its type, from 1; null when missing. */
-  readonly rankGroup: number | null
-  /** Place among all items, from 1; null when missing. */
-  readonly rankAbsolute: number | null
-  /** Alignment, `left`; null when missing. */
-  readonly position: string | null
-  /** Version of the app that it is about; null when missing. */
-  readonly version: string | null
-  /** Of this review alone, so it has no votes; null when missing. */
-  readonly rating: Rating | null
-  /** When it was written, UTC; null when missing. */
-  readonly timestamp: Date | null
-  /** Id of the review in the store. */
-  readonly id: string
-  /** At most 2,000 characters; null when missing, and in android_store, where reviews have none. */
-  readonly title: string | null
-  /** At most 100,000 characters; null when missing. */
-  readonly reviewText: string | null
-  /** Who wrote it; null when missing. */
-  readonly userProfile: {
-    /** Null when missing. */
-    readonly profileName: string | null
-    /** URL; null for a person without a picture. */
-    readonly profileImageUrl: string | null
-  } | null
-  /** How many people found it helpful; android_store only, else null. */
-  readonly helpfulCount: number | null
-  /**
-   * What the developer answered, in the order sent; null when missing, and always in ios_store, which gives
-   * none.
-   */
-  readonly responses: readonly ReviewResponse[] | null
-}
-
+/** One review (docs/service.md: Reviews result). */
+export type Review = z.output<typeof review>
 /** What a developer answered to a review. */
-export interface ReviewResponse {
-  /** Name of the developer; null when missing. */
-  readonly author: string | null
-  /** At most 2,000 characters; null when missing. */
-  readonly title: string | null
-  /** At most 100,000 characters; null when missing. */
-  readonly text: string | null
-  /** When it was written, UTC; null when missing. */
-  readonly timestamp: Date | null
-}
-
-/** Everything that an app_reviews task gives (spec: Reviews result). */
-export interface AppReviewsResult {
-  /** Id of the app that was asked for. */
-  readonly appId: string
-  /** Kind of the result; null when missing. */
-  readonly type: string | null
-  /** Domain of the store; null when missing. */
-  readonly seDomain: string | null
-  /** As in the locations list; null when missing. */
-  readonly locationCode: number | null
-  /** As in the languages list; null when missing. */
-  readonly languageCode: string | null
-  /** Where a person can check the data; null when missing. */
-  readonly checkUrl: string | null
-  /** When the store was asked, UTC; null when missing. */
-  readonly datetime: Date | null
-  /** Title of the app; null when missing. */
-  readonly title: string | null
-  /** Of the app; null when missing. */
-  readonly rating: Rating | null
-  /** Reviews of the app of all time; null in ios_store, which gives no total. */
-  readonly reviewsCount: number | null
-  /**
-   * How many items came back, which are billed: those of the answer, or more where the service counts more.
-   */
-  readonly itemsCount: number
-  /** A larger depth at posting brings more. */
-  readonly items: readonly Review[]
-  /** Items that break the contract, and are therefore not in `items`. */
-  readonly refused: readonly RefusedItem[]
-}
+export type ReviewResponse = z.output<typeof response>
+/** Everything that an app_reviews task gives. */
+export type AppReviewsResult = ReturnType<typeof parseReviewsResult>
 
 /** The largest depth is 100,000. */
 const MAX_ITEMS = 101_000
 
-const name = wireText(500)
-const url = wireText(2_000)
+const title = wireText(2_000)
+const longText = wireText(100_000)
 
-const response: z.ZodType<ReviewResponse> = wireRecord({
-  author: name,
-  title: wireText(2_000),
-  text: wireText(100_000),
+const response = wireRecord({
+  /** Name of the developer. */
+  author: optionalName,
+  title,
+  text: longText,
+  /** When it was written, UTC. */
   timestamp: wireTimestamp,
 })
 
-/** A response that cannot be read is left out: the review is what was paid for. */
-const responses = ifReadable((value) =>
-  Array.isArray(value) ? value.flatMap((sent) => response.safeParse(sent).data ?? []) : null,
-)
+const author = wireRecord({ profileName: optionalName, profileImageUrl: optionalUrl })
 
-const review: z.ZodType<Review> = wireRecord({
-  type: name,
-  rank_group: optionalCount,
-  rank_absolute: optionalCount,
-  position: name,
-  version: name,
+const review = wireRecord({
+  /** Such as `ios_store_reviews_search`. */
+  type: optionalName,
+  /** Place among the items of its type, from 1. */
+  rankGroup: optionalCount,
+  /** Place among all items, from 1. */
+  rankAbsolute: optionalCount,
+  /** Alignment, `left`. */
+  position: optionalName,
+  /** Version of the app that it is about. */
+  version: optionalName,
+  /** Of this review alone, so it has no votes. */
   rating,
+  /** When it was written, UTC. */
   timestamp: wireTimestamp,
+  /** Id of the review in the store. */
   id: wireIdentifier,
-  title: wireText(2_000),
-  review_text: wireText(100_000),
-  user_profile: wireRecord({ profile_name: name, profile_image_url: url }).nullish().transform(orNull),
-  helpful_count: ifReadable(readCode),
-  responses,
+  /** android_store gives none. */
+  title,
+  reviewText: longText,
+  /** Who wrote it. */
+  userProfile: author.nullish().transform(orNull),
+  /** How many people found it helpful; android_store only. */
+  helpfulCount: ifReadable(readCode),
+  /**
+   * What the developer answered, in the order sent; ios_store gives none. One that cannot be read is left
+   * out: the review is what was paid for.
+   */
+  responses: ifReadable((value) =>
+    Array.isArray(value) ? value.flatMap((sent) => response.safeParse(sent).data ?? []) : null,
+  ),
 })
 
 const page = wireRecord({
-  app_id: wireIdentifier,
-  type: name,
-  se_domain: name,
-  location_code: optionalCode,
-  language_code: name,
-  check_url: url,
+  /** Id of the app that was asked for. */
+  appId: wireIdentifier,
+  /** Kind of the result. */
+  type: optionalName,
+  ...PLACE,
+  /** Where a person can check the data. */
+  checkUrl: optionalUrl,
+  /** When the store was asked, UTC. */
   datetime: wireTimestamp,
-  title: name,
+  /** Title of the app. */
+  title: optionalName,
+  /** Of the app. */
   rating: ifReadable((value) => rating.safeParse(value).data ?? null),
-  reviews_count: optionalCount,
-  items_count: ifReadable(readCount),
-  items: z.array(z.unknown()).max(MAX_ITEMS).nullish().transform(orNull),
+  /** Reviews of the app of all time; ios_store gives no total. */
+  reviewsCount: optionalCount,
+  itemsCount: ifReadable(readCount),
+  items: z.array(z.unknown()).max(MAX_ITEMS).nullish(),
 })
 
 /**
@@ -157,15 +105,16 @@ const page = wireRecord({
  * @param store of the app
  * @throws UnreadableError with the path of the field that breaks the contract, also when no item can be read
  */
-export function parseReviewsResult(result: unknown, store: Store = 'ios_store'): AppReviewsResult {
+export function parseReviewsResult(result: unknown, store: Store = 'ios_store') {
   const read = readWith(page, result)
   if (readAppId(read.appId, store) === null) throw unreadable(['app_id'], APP_ID_RULE)
-  if (read.items === null && read.itemsCount !== 0) {
+  if (read.items == null && read.itemsCount !== 0) {
     throw unreadable(['items'], 'it is missing, and items_count is not 0')
   }
   const items = read.items ?? []
   return {
     ...read,
+    /** How many items are billed: those of the answer, or more where the service counts more. */
     itemsCount: Math.max(items.length, read.itemsCount ?? 0),
     ...readItems(items, (item, index) => readWith(review, item, ['items', index])),
   }

@@ -2,61 +2,12 @@
 
 import { z } from 'zod'
 
-import { optionalCode, optionalCount, wireRecord, wireText } from './fields.ts'
-import { fetchTask, type TaskAddress } from './task-result.ts'
+import { optionalCode, optionalCount, optionalName, optionalUrl, wireRecord, wireText } from './fields.ts'
+import { type FetchedTask, fetchTask, type TaskAddress } from './task-result.ts'
 import type { Transport } from './transport.ts'
 
-/**
- * The parameters of a task as the service echoes them (spec: Task data echo); null also where it does not.
- */
-export interface TaskEcho {
-  /** `app_data`. */
-  readonly api: string | null
-  /** Such as `app_searches`. */
-  readonly function: string | null
-  /** The store, as the service calls it. */
-  readonly se: string | null
-  /** Kind of the search, such as `organic`. */
-  readonly seType: string | null
-  /** Set by the service. */
-  readonly device: string | null
-  /** Set by the service. */
-  readonly os: string | null
-  /** As posted, so encoded; app_searches only. */
-  readonly keyword: string | null
-  /** app_info and app_reviews only. */
-  readonly appId: string | null
-  /** app_list only. */
-  readonly appCollection: string | null
-  /** app_list only; null for all categories. */
-  readonly appCategory: string | null
-  /** app_list of android_store only; null for all ages. */
-  readonly ageRating: string | null
-  /** app_reviews only; null when the task left it to the service. */
-  readonly sortBy: string | null
-  /** The stars that the reviews have; app_reviews of android_store only, and null for all. */
-  readonly rating: number | null
-  /** As in the locations list, also where the task named the location in words. */
-  readonly locationCode: number | null
-  /** Null when the task gave a code. */
-  readonly locationName: string | null
-  /** As in the languages list, also where the task named the language in words or not at all. */
-  readonly languageCode: string | null
-  /** Null when the task gave a code or no language. */
-  readonly languageName: string | null
-  /** Results asked for; null for app_info, which has no depth. */
-  readonly depth: number | null
-  /** 1 normal, 2 high; null when the task left it open, which is 1. */
-  readonly priority: number | null
-  /** Ours; null when the task had none. */
-  readonly tag: string | null
-  /** Null when the task asked for no postback. */
-  readonly postbackUrl: string | null
-  /** Form of the postback; null when the task asked for none. */
-  readonly postbackData: string | null
-  /** Null when the task asked for no pingback. */
-  readonly pingbackUrl: string | null
-}
+/** The parameters of a task as the service echoes them (docs/service.md: Task data echo). */
+export type TaskEcho = z.output<typeof echo>
 
 export type TaskOutcome<T> =
   /** 40601, 40602: keep waiting. */
@@ -88,34 +39,50 @@ export type TaskOutcome<T> =
   /** Another 4xxxx: the task failed, is unknown, or its result is gone. */
   | { readonly kind: 'failed'; readonly statusCode: number; readonly message: string }
 
-const name = wireText(500)
-
-const url = wireText(2_000)
-
-const echo: z.ZodType<TaskEcho> = wireRecord({
-  api: name,
-  function: name,
-  se: name,
-  se_type: name,
-  device: name,
-  os: name,
+const echo = wireRecord({
+  /** `app_data`. */
+  api: optionalName,
+  /** Such as `app_searches`. */
+  function: optionalName,
+  /** The store, as the service calls it. */
+  se: optionalName,
+  /** Kind of the search, such as `organic`. */
+  seType: optionalName,
+  /** Set by the service, as `os`. */
+  device: optionalName,
+  os: optionalName,
+  /** As posted, so encoded; app_searches only. */
   keyword: wireText(2_500),
-  app_id: name,
-  app_collection: name,
-  app_category: name,
-  age_rating: name,
-  sort_by: name,
+  /** app_info and app_reviews only. */
+  appId: optionalName,
+  /** app_list only. */
+  appCollection: optionalName,
+  /** app_list only; null for all categories. */
+  appCategory: optionalName,
+  /** app_list of android_store only; null for all ages. */
+  ageRating: optionalName,
+  /** app_reviews only; null when the task left it to the service. */
+  sortBy: optionalName,
+  /** The stars that the reviews have; app_reviews of android_store only, and null for all. */
   rating: optionalCount,
-  location_code: optionalCode,
-  location_name: name,
-  language_code: name,
-  language_name: name,
+  /** As in the locations list, also where the task named the location in words. */
+  locationCode: optionalCode,
+  /** Null when the task gave a code. */
+  locationName: optionalName,
+  /** As in the languages list, also where the task named the language in words or not at all. */
+  languageCode: optionalName,
+  /** Null when the task gave a code or no language. */
+  languageName: optionalName,
+  /** Results asked for; app_info has no depth. */
   depth: optionalCount,
+  /** 1 normal, 2 high; null when the task left it open, which is 1. */
   priority: optionalCount,
-  tag: name,
-  postback_url: url,
-  postback_data: name,
-  pingback_url: url,
+  /** Ours. */
+  tag: optionalName,
+  postbackUrl: optionalUrl,
+  /** Form of the postback. */
+  postbackData: optionalName,
+  pingbackUrl: optionalUrl,
 })
 
 const segments = z.array(z.string())
@@ -124,12 +91,15 @@ const segments = z.array(z.string())
  * Fetches one result and reads it.
  * @throws UnreadableError with the path of a field that breaks the contract; what `getResult` throws
  */
-export async function getParsed<T>(
+export function getParsed<T>(
   transport: Transport,
   address: TaskAddress,
   parse: (result: unknown) => T,
 ): Promise<TaskOutcome<T>> {
-  const fetched = await fetchTask(transport, address)
+  return fetchTask(transport, address, (fetched) => readFetched(fetched, parse))
+}
+
+function readFetched<T>(fetched: FetchedTask, parse: (result: unknown) => T): TaskOutcome<T> {
   if (fetched.kind === 'failed') {
     const { kind, statusCode, message } = fetched
     return { kind, statusCode, message }

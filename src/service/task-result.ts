@@ -1,7 +1,6 @@
 /** The result of one task, still unparsed, or why there is none yet or ever. */
 
 import { ConfigurationError, RejectedError, UnavailableError, UnreadableError } from '../errors.ts'
-import type { ParseJson } from './answer.ts'
 import type { TaskReply } from './envelope.ts'
 import { hasForm, type ResultForm, type ServiceFunction, type Store } from './functions.ts'
 import { readResultPath } from './ready-list.ts'
@@ -60,16 +59,16 @@ export type FetchedTask = Undone | (Done & { readonly task: TaskReply })
 
 /**
  * Fetches one result. A cost in the answer is never a new charge, and is not given on.
- * @param parse reads the body of the answer; default `JSON.parse`
+ * @param read what to keep of the outcome, as `callFree` has it
  * @throws UnreadableError when the answer is for another task, or done without a result; ConfigurationError
  *   for a form that the function does not have; what `callFree` throws
  */
-export async function getResult(
+export function getResult<Read = ResultOutcome>(
   transport: Transport,
   address: ResultAddress,
-  parse?: ParseJson,
-): Promise<ResultOutcome> {
-  return toOutcome(await fetchTask(transport, address, parse))
+  read: (outcome: ResultOutcome) => Read = (outcome) => outcome as Read,
+): Promise<Read> {
+  return fetchTask(transport, address, (fetched) => read(toOutcome(fetched)))
 }
 
 /** What an answer means, without the task as it came. */
@@ -80,16 +79,16 @@ export function toOutcome(fetched: FetchedTask): ResultOutcome {
 }
 
 /** As `getResult`, with the task that was answered. */
-export async function fetchTask(
+export async function fetchTask<Read>(
   transport: Transport,
   address: ResultAddress,
-  parse?: ParseJson,
-): Promise<FetchedTask> {
+  read: (fetched: FetchedTask) => Read,
+): Promise<Read> {
   const path = toPath(address)
-  const call = { kind: 'task_get', method: 'GET', path } as const
-  const reply = await transport.callFree(parse === undefined ? call : { ...call, parse })
   const askedId = path.slice(path.lastIndexOf('/') + 1)
-  return readReply(reply, askedId, `GET ${path}`)
+  return transport.callFree({ kind: 'task_get', method: 'GET', path }, (reply) =>
+    read(readReply(reply, askedId, `GET ${path}`)),
+  )
 }
 
 /**

@@ -9,7 +9,7 @@ import { Pool } from 'undici'
 import packageJson from '../../package.json' with { type: 'json' }
 import { ConfigurationError, UnavailableError } from '../errors.ts'
 import { TIMINGS } from '../timings.ts'
-import { type Delivered, errorOf, isFailure, type ParseJson, readAnswer } from './answer.ts'
+import { type Delivered, errorOf, isFailure, readAnswer } from './answer.ts'
 import { type Clock, systemClock } from './clock.ts'
 import { type Dialect, dialectOf, type StoreNames } from './dialect.ts'
 import type { Envelope, EnvelopeHead, TaskReply } from './envelope.ts'
@@ -88,8 +88,6 @@ export interface FreeCall {
   /** Begins with `/v3/`. */
   readonly path: string
   readonly body?: unknown
-  /** Reads the body of the answer; default `JSON.parse`. */
-  readonly parse?: ParseJson
 }
 
 export interface Reply {
@@ -173,22 +171,24 @@ export class Transport {
 
   /**
    * Makes a free call, with a permit for each attempt.
+   * @param read what to keep of the reply, in the turn in which it came: a promise that is older than the
+   *   reply would keep all of it until the next full collection
    * @throws AccountError, RateLimitedError, RejectedError, UnreadableError; UnavailableError when repeats did
-   *   not help
+   *   not help; what `read` throws
    */
-  async callFree(call: FreeCall): Promise<Reply> {
+  async callFree<Read = Reply>(
+    call: FreeCall,
+    read: (reply: Reply) => Read = (reply) => reply as Read,
+  ): Promise<Read> {
     const startedMs = this.#clock.monotonicMs()
     for (let attempt = 1; ; attempt += 1) {
-      const answer = await this.#attemptInTurn(call)
-      if (!isFailure(answer.meaning)) {
-        this.announce(call, OK, answer.meaning)
-        return toReply(answer.meaning, answer)
-      }
+      const answer = await this.#attemptInTurn(call, read)
+      if ('read' in answer) return answer.read
       const elapsedMs = this.#clock.monotonicMs() - startedMs
-      const decision = decideRetry(answer.meaning, attempt, elapsedMs, Math.random())
+      const decision = decideRetry(answer.failure, attempt, elapsedMs, Math.random())
       if (!decision.retry) {
         const called = `${call.method} ${this.dialect.toService(call.path)}`
-        throw errorOf(answer.meaning, called, decision.reason)
+        throw errorOf(answer.failure, called, decision.reason)
       }
       // Woken early by close(): then the next attempt says so.
       await this.#clock.sleep(decision.delayMs, this.#closing.signal).catch(() => {})
@@ -244,16 +244,16 @@ export class Transport {
   }
 
   /**
-   * The answer is no result of the limit: its queue, once it is old garbage, would keep the whole bodies of
+   * The answer is no result of the limit: its queue, once it is old garbage, would keep what was read of
    * thousands of answers until the next full collection.
    */
-  async #attemptInTurn(call: FreeCall): Promise<Attempt> {
-    const { promise, resolve } = Promise.withResolvers<Attempt>()
-    await this.#limit(async () => resolve(await this.#attempt(call)))
+  async #attemptInTurn<Read>(call: FreeCall, read: (reply: Reply) => Read): Promise<Attempt<Read>> {
+    const { promise, resolve, reject } = Promise.withResolvers<Attempt<Read>>()
+    await this.#limit(() => this.#attempt(call, read).then(resolve, reject))
     return promise
   }
 
-  async #attempt(call: FreeCall): Promise<Attempt> {
+  async #attempt<Read>(call: FreeCall, read: (reply: Reply) => Read): Promise<Attempt<Read>> {
     for (let permits = 0; permits < MAX_PERMITS_PER_ATTEMPT; permits += 1) {
       if (this.#closing.signal.aborted) {
         throw new UnavailableError(`${call.method} ${call.path} was not made: the client is closed.`)
@@ -264,12 +264,14 @@ export class Transport {
         this.#end(permit, { error: result.reason })
         continue
       }
-      const meaning = readAnswer(result, call.parse)
+      const meaning = readAnswer(result)
       this.#end(permit, describeOutcome(result, meaning))
-      if (result.kind === 'broken') return { meaning, rawBytes: 0, answeredAt: null }
+      if (result.kind === 'broken') return { failure: meaning as Failure }
       const answeredAt = readDate(result.date)
       if (answeredAt !== null) this.#serviceAheadMs = answeredAt.getTime() - this.#clock.wallMs()
-      return { meaning, rawBytes: result.body.byteLength, answeredAt }
+      if (isFailure(meaning)) return { failure: meaning }
+      this.announce(call, OK, meaning)
+      return { read: read(toReply(meaning, { rawBytes: result.body.byteLength, answeredAt })) }
     }
     throw new UnavailableError(
       `${call.method} ${call.path} was not made: ${MAX_PERMITS_PER_ATTEMPT} call permits ran out ` +
@@ -298,9 +300,7 @@ export class Transport {
   }
 }
 
-interface Attempt extends Pick<Reply, 'rawBytes' | 'answeredAt'> {
-  readonly meaning: Envelope | Failure
-}
+type Attempt<Read> = { readonly read: Read } | { readonly failure: Failure }
 
 /** As RFC 9110 has it; null for any other text. */
 function readDate(header: string | undefined): Date | null {

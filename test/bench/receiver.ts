@@ -37,7 +37,6 @@ async function listenAsRunner(databaseUrl: string, secret: string): Promise<List
     log: pino({ level: 'warn' }, pino.destination(2)),
     overdueAfterMs: SETTINGS.overdueAfterMs,
     enqueue: async () => {},
-    findKnown: dictionary.findKnown,
     store: async (batch: readonly Fetched[]) => {
       const outcome = await storeFetched(stores, batch, async () => {})
       // Not in one expression with `await`, which would add to the sum as it was before: batches are stored

@@ -95,6 +95,9 @@ function toResult(serviceId: string, keyword: number, day: number): Fetched {
     problem: null,
     search: {
       keyword: null,
+      seDomain: null,
+      locationCode: null,
+      languageCode: null,
       checkUrl: `https://apps.example.com/us/search?term=keyword%20${keyword}&country=us&language=en`,
       datetime: new Date(),
       resultsCount: 250,
@@ -102,7 +105,6 @@ function toResult(serviceId: string, keyword: number, day: number): Fetched {
       refused: [],
       shortfall: null,
       items,
-      known: { ids: [], absolute: [] },
     },
   }
 }

@@ -4,6 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createFetchOrder, fetchResults } from '../../src/collect/fetch.ts'
 import type { FetchItem } from '../../src/ledger/hand-out.ts'
 import type { AppDataClient } from '../../src/service/client.ts'
+import type { ResultOutcome } from '../../src/service/task-result.ts'
 
 const SIGNAL = new AbortController().signal
 
@@ -11,10 +12,10 @@ const SIGNAL = new AbortController().signal
 function createWaitingClient() {
   const asked: string[] = []
   const answers = new Map<string, () => void>()
-  const getResult = ({ id }: { readonly id: string }) => {
+  const getResult = ({ id }: { readonly id: string }, read: (outcome: ResultOutcome) => unknown) => {
     asked.push(id)
     return new Promise((resolve) => {
-      answers.set(id, () => resolve({ kind: 'pending', statusCode: 40602 }))
+      answers.set(id, () => resolve(read({ kind: 'pending', statusCode: 40602 })))
     })
   }
   const answer = async (id: string) => {
@@ -44,7 +45,7 @@ test(
     const { client, asked, answer } = createWaitingClient()
     const inOrder = createFetchOrder()
     const fetch = (items: readonly FetchItem[]) =>
-      inOrder((onAllBegun) => fetchResults(client, items, 2, SIGNAL, undefined, onAllBegun))
+      inOrder((onAllBegun) => fetchResults(client, items, 2, SIGNAL, onAllBegun))
     const first = fetch(itemsOf('a', 3))
     const second = fetch(itemsOf('b', 2))
     await nextTurn()
@@ -62,10 +63,8 @@ test('a fetch job that fails, or has nothing to fetch, keeps no other one waitin
   const { client, answer } = createWaitingClient()
   const inOrder = createFetchOrder()
   const failed = inOrder(() => Promise.reject(new Error('It was called off.')))
-  const empty = inOrder((onAllBegun) => fetchResults(client, [], 2, SIGNAL, undefined, onAllBegun))
-  const last = inOrder((onAllBegun) =>
-    fetchResults(client, itemsOf('c', 1), 2, SIGNAL, undefined, onAllBegun),
-  )
+  const empty = inOrder((onAllBegun) => fetchResults(client, [], 2, SIGNAL, onAllBegun))
+  const last = inOrder((onAllBegun) => fetchResults(client, itemsOf('c', 1), 2, SIGNAL, onAllBegun))
   await assert.rejects(failed, /called off/)
   assert.deepEqual(await empty, [])
   await nextTurn()

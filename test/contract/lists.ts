@@ -140,8 +140,8 @@ coverFields('reference.locations', [iosLocations, androidLocations], {
   },
   location_type: text,
 })
-coverFields('reference.locations', [iosLocations], { location_name_parent: [oneOf(null), 'parentName'] })
-coverFields('reference.locations', [androidLocations], { location_name_parent: [nullOr(text), 'parentName'] })
+coverFields('reference.locations', [iosLocations], { location_name_parent: oneOf(null) })
+coverFields('reference.locations', [androidLocations], { location_name_parent: nullOr(text) })
 coverFields('reference.app_listings_categories', [listings], { category: text, count: whole })
 
 for (const store of STORES) {

@@ -192,7 +192,7 @@ covers('notes.locations_of_android_store', 'a region names what it lies in', {
     const rows = await (await openSharedWorld()).client.listLocations('android_store')
     const region = rows.find(({ locationCode }) => locationCode === 21137)
     assert.deepEqual(
-      [region?.locationName, region?.parentName],
+      [region?.locationName, region?.locationNameParent],
       ['California,United States', 'United States'],
     )
   },

@@ -135,17 +135,6 @@ test('an app in the cache costs no statement, and the cache begins again past it
   assert.equal(await titleOf('1000'), 'Title')
 })
 
-test('an app is known from its commit on, in its store alone, until its texts are due again', async () => {
-  let nowMs = Date.now()
-  const dictionary = createDictionary(db, () => nowMs)
-  assert.equal(dictionary.findKnown('ios_store')('1000'), null)
-  const idOf = await dictionary.resolveAppIds(ios(seen('1000')))
-  assert.equal(dictionary.findKnown('ios_store')('1000'), idOf('ios_store', '1000'))
-  assert.equal(dictionary.findKnown('android_store')('1000'), null)
-  nowMs += 21 * 3_600_000
-  assert.equal(dictionary.findKnown('ios_store')('1000'), null)
-})
-
 test('ids that a batch has resolved stay, however often the cache begins again meanwhile', async () => {
   const dictionary = createDictionary(db, Date.now, 10)
   const idOf = await dictionary.resolveAppIds(ios(...range(1000, 1008)))

@@ -4,7 +4,6 @@ import fc from 'fast-check'
 import type { Fetched } from '../../src/collect/fetch.ts'
 import { appsOf, toRanking } from '../../src/history/encode.ts'
 import type { Store } from '../../src/service/functions.ts'
-import type { KnownRanks } from '../../src/service/search-result.ts'
 import { createWatchlist, type Watchlist } from '../support/watchlist.ts'
 
 type Ranking = Extract<Fetched, { kind: 'ranking' }>
@@ -14,9 +13,7 @@ interface Place {
   readonly absolute: number
 }
 
-const NONE_KNOWN = { ids: [], absolute: [] }
-
-function search(places: readonly Place[], known: KnownRanks = NONE_KNOWN): Ranking {
+function search(places: readonly Place[]): Ranking {
   const unnamed = { title: null, developer: null, icon: null, url: null }
   return {
     kind: 'ranking',
@@ -37,6 +34,9 @@ function search(places: readonly Place[], known: KnownRanks = NONE_KNOWN): Ranki
     problem: null,
     search: {
       keyword: 'yoga',
+      seDomain: null,
+      locationCode: null,
+      languageCode: null,
       checkUrl: null,
       datetime: null,
       resultsCount: places.length,
@@ -44,7 +44,6 @@ function search(places: readonly Place[], known: KnownRanks = NONE_KNOWN): Ranki
       refused: [],
       shortfall: null,
       items: places.map((place) => ({ ...place, ...unnamed })),
-      known,
     },
   }
 }
@@ -81,24 +80,6 @@ describe('a search result in the history', () => {
       [
         [1, 2],
         [2, 3],
-      ],
-    )
-  })
-
-  test('has the apps that were known when it was read between those that were not', () => {
-    const places = [
-      { appId: '1007', rank: 2, absolute: 2 },
-      { appId: '1009', rank: 5, absolute: 7 },
-    ]
-    const { appIds, absolute } = toRanking(
-      search(places, { ids: [3, 0, 0, 4], absolute: [1, 2, 3, 6] }),
-      idsOf(places),
-    )
-    assert.deepEqual(
-      [appIds, absolute],
-      [
-        [3, 7, 0, 4, 9],
-        [1, 2, 3, 6, 7],
       ],
     )
   })

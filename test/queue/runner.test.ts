@@ -17,10 +17,10 @@ test('a batch of results that cannot be stored is tried again, and the log says 
   const { context } = await world.openRunner()
   let asked = 0
   const client = replaceCalls(world.client, {
-    getResult: async (address) => {
+    getResult: async (address, read) => {
       asked += 1
       if (asked <= 2) throw new TypeError('a mistake of our own')
-      return world.client.getResult(address)
+      return world.client.getResult(address, read)
     },
   })
   await startRunner({ ...context, client, log }, [])

@@ -76,7 +76,7 @@ const READY: Comparison = {
     '[].endpoint_html': (sent) => (sent === null ? null : pathInOurs(sent)),
   },
 }
-const PLACES: Comparison = { names: { '[].location_name_parent': 'parentName' } }
+const PLACES: Comparison = {}
 const RANGE = { from: new Date('2026-11-25T12:00:00Z'), to: new Date('2026-11-25T13:30:00Z') }
 const PAGE = { ...RANGE, offset: 0, limit: 1000, sort: 'asc', includeMetadata: true } as const
 

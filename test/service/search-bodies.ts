@@ -103,49 +103,6 @@ function spoilOnce(body: unknown, random: (below: number) => number): void {
   }
 }
 
-const BITS = [
-  '"',
-  '\\',
-  ',',
-  ':',
-  '{',
-  '}',
-  '[',
-  ']',
-  ' ',
-  '0',
-  '1',
-  '-',
-  '.',
-  'e5',
-  'null',
-  '\n',
-  '\0',
-  '\\u00e9',
-  '\\x',
-  'é',
-].map((bit) => Buffer.from(bit))
-
-/**
- * The same text, with some bytes of it replaced, dropped or repeated: it may be JSON no more, nor UTF-8.
- * @param random gives whole numbers from 0 to below its argument
- */
-export function spoilText(body: Buffer, random: (below: number) => number): Buffer {
-  const at = random(body.length)
-  const to = at + random(4)
-  const between = [
-    Buffer.alloc(0),
-    BITS[random(BITS.length)],
-    Buffer.from([random(256)]),
-    body.subarray(at - random(40), to),
-  ]
-  return Buffer.concat([
-    body.subarray(0, at),
-    between[random(between.length)] ?? Buffer.alloc(0),
-    body.subarray(to),
-  ])
-}
-
 /** Whole numbers from 0 to below an argument, the same ones for the same seed. */
 export function seeded(seed: number): (below: number) => number {
   const { between } = createRandom(seed)

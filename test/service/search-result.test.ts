@@ -3,8 +3,7 @@ import { describe, test } from 'node:test'
 import fc from 'fast-check'
 
 import { UnreadableError } from '../../src/errors.ts'
-import { parseSearchResult } from '../../src/service/results.ts'
-import { parseRankedSearch, readItem, readRanks, type SearchItem } from '../../src/service/search-result.ts'
+import { parseSearchResult, type SearchResult } from '../../src/service/results.ts'
 import { makeSearch, SPOILT_BODIES, seeded, spoil } from './search-bodies.ts'
 
 function item(rank: number, fields: Record<string, unknown> = {}) {
@@ -45,8 +44,12 @@ test('a search is read with its ranks', () => {
       keyword: 'yoga',
       checkUrl: 'https://store.example.com/search?q=yoga',
       datetime: new Date('2026-11-21T12:00:00Z'),
+      seDomain: null,
+      locationCode: null,
+      languageCode: null,
       resultsCount: 240,
       itemsCount: 1,
+      shortfall: null,
       refused: [],
       items: [{ rank: 1, absolute: 1, appId: '1001', title: 'App 1', developer: 'Dev', icon: 'i', url: 'u' }],
     },
@@ -89,8 +92,12 @@ test('numbers may be strings, an app id may be a number, and optional fields may
     keyword: null,
     checkUrl: null,
     datetime: null,
+    seDomain: null,
+    locationCode: null,
+    languageCode: null,
     resultsCount: 9,
     itemsCount: 1,
+    shortfall: 'The answer has no app at 6 of the ranks (rank_group) above its last one: these are lacking.',
     refused: [],
     items: [
       { rank: 7, absolute: 12, appId: '1234567890', title: null, developer: null, icon: null, url: null },
@@ -241,77 +248,42 @@ test('whatever comes, it is read or refused as unreadable', () => {
   )
 })
 
-describe('the quick way through a usual search', () => {
-  /** What a reading gives, or what it throws, as text. */
-  const outcomeOf = (read: () => unknown) => {
+test(`of ${SPOILT_BODIES} spoilt searches each organic item is ranked or refused, and none made up`, () => {
+  const random = seeded(14)
+  const seen = { read: 0, refused: 0, unreadable: 0 }
+  for (let round = 0; round < SPOILT_BODIES; round += 1) {
+    const store = random(2) === 0 ? 'ios_store' : 'android_store'
+    const body = spoil(makeSearch(1 + random(4), store), random) as { items: unknown[] }
+    let search: SearchResult
     try {
-      return JSON.stringify(read())
+      search = parseSearchResult(body, store)
     } catch (error) {
       assert.ok(error instanceof UnreadableError)
-      return `${error.path}: ${error.message}`
+      seen.unreadable += 1
+      continue
     }
+    checkRead(body.items ?? [], search)
+    seen[search.refused.length === 0 ? 'read' : 'refused'] += 1
   }
-
-  test(`gives what the long way gives, of ${SPOILT_BODIES} spoilt searches`, () => {
-    const random = seeded(14)
-    for (let round = 0; round < SPOILT_BODIES; round += 1) {
-      const body = spoil(makeSearch(1 + random(4), random(2) === 0 ? 'ios_store' : 'android_store'), random)
-      const { items } = body as { items?: unknown }
-      if (!Array.isArray(items)) continue
-      const read = outcomeOf(() => {
-        const { items, refused } = parseSearchResult(body)
-        return { items, refused }
-      })
-      assert.equal(
-        read,
-        outcomeOf(() => readRanks(items, readItem)),
-      )
-    }
-  })
-
-  test(
-    `keeps apps that are known apart, by their ranks alone: ${SPOILT_BODIES / 4} spoilt searches hold ` +
-      'the same either way',
-    () => {
-      const random = seeded(41)
-      for (let round = 0; round < SPOILT_BODIES / 4; round += 1) {
-        const store = random(2) === 0 ? 'ios_store' : 'android_store'
-        const body = spoil(makeSearch(1 + random(4), store), random)
-        const numbers = new Map<string, number>()
-        const findKnown = (appId: string) => {
-          if (!numbers.has(appId)) numbers.set(appId, random(2) * (numbers.size + 1))
-          return numbers.get(appId) || null
-        }
-        const some = outcomeOf(() => {
-          const { known, ...search } = parseRankedSearch(body, findKnown)
-          const appIdOf = new Map([...numbers].map(([appId, number]) => [number, appId]))
-          const named = known.ids.flatMap((id, index) =>
-            id === 0 ? [] : { rank: index + 1, absolute: known.absolute[index], appId: appIdOf.get(id) },
-          )
-          return { ...search, items: placesOf([...named, ...search.items]) }
-        })
-        const all = outcomeOf(() => {
-          const { known: _, ...search } = parseRankedSearch(body, () => null)
-          return { ...search, items: placesOf(search.items) }
-        })
-        assert.equal(some, all)
-      }
-    },
-  )
-
-  test('reads the texts of apps that are not known', () => {
-    const { known, items } = parseRankedSearch(makeSearch(3), (appId) => (appId === '1002' ? 9 : null))
-    assert.deepEqual(known, { ids: [0, 9, 0], absolute: [1, 2, 3] })
-    assert.deepEqual(
-      items,
-      parseSearchResult(makeSearch(3)).items.filter(({ appId }) => appId !== '1002'),
-    )
-  })
+  for (const count of Object.values(seen)) assert.ok(count > SPOILT_BODIES / 50, JSON.stringify(seen))
 })
 
-function placesOf(items: readonly object[]) {
-  const places = items.map((item) => item as Pick<SearchItem, 'rank' | 'absolute' | 'appId'>)
-  return places
-    .sort((one, other) => one.rank - other.rank)
-    .map(({ rank, absolute, appId }) => [rank, absolute, appId])
+function checkRead(sent: readonly unknown[], { items, refused }: SearchResult) {
+  assert.equal(new Set(items.map(({ rank }) => rank)).size, items.length)
+  const byApp = new Map(items.map((item) => [item.appId, item]))
+  assert.equal(byApp.size, items.length)
+  for (const { rank, absolute, appId } of items) {
+    const isSent = (each: Sent) =>
+      [Number(each.rank_group), Number(each.rank_absolute), String(each.app_id)].join() ===
+      [rank, absolute, appId].join()
+    assert.ok(rank >= 1 && rank <= 32_767 && absolute >= 1 && absolute <= 32_767)
+    assert.ok(sent.some((each) => isSent((each ?? {}) as Sent)))
+  }
+  for (const [index, each] of sent.entries()) {
+    const { type, app_id: appId } = (each ?? {}) as Sent
+    const isRanked = byApp.has(String(appId)) || !String(type).endsWith('_organic')
+    assert.ok(isRanked || refused.some(({ path }) => path.startsWith(`items[${index}].`)))
+  }
 }
+
+type Sent = Readonly<Record<string, unknown>>

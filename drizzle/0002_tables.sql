@@ -81,6 +81,14 @@ DROP INDEX "task_dropped";
 --> statement-breakpoint
 DROP INDEX "chart_watch_same_row_twice";
 --> statement-breakpoint
+DROP INDEX "task_unpacked";
+--> statement-breakpoint
+DROP INDEX "task_posted";
+--> statement-breakpoint
+DROP INDEX "task_overdue";
+--> statement-breakpoint
+DROP INDEX "task_awaited";
+--> statement-breakpoint
 DROP INDEX "task_open";
 --> statement-breakpoint
 DROP INDEX "watch_period_of_interval";
@@ -121,9 +129,17 @@ CREATE INDEX "due_slot_dearer" ON "due_slot" USING btree ("target_id") WHERE cut
 --> statement-breakpoint
 CREATE INDEX "alert_event_undelivered" ON "alert_event" USING btree ("rule_id") WHERE message_id is null and held_back is null;
 --> statement-breakpoint
-CREATE INDEX "task_ending" ON "task" USING btree ("slot_ends_at") WHERE state = 'planned' and post_id is not null;
+CREATE INDEX "task_ending" ON "task" USING btree ("slot_ends_at") WHERE attempt > 0 and state = 'planned' and post_id is not null;
 --> statement-breakpoint
 CREATE UNIQUE INDEX "chart_watch_same_row_twice" ON "chart_watch" USING btree (project,store,collection,coalesce(category, ''),coalesce(age_rating, ''),coalesce(location_code, 0),lower(coalesce(location_name, '') collate "C"),language_code);
+--> statement-breakpoint
+CREATE INDEX "task_unpacked" ON "task" USING btree ("slot_ends_at","slot") WHERE attempt > 0 and state = 'planned' and post_id is null;
+--> statement-breakpoint
+CREATE INDEX "task_posted" ON "task" USING btree ("ask_at","slot") WHERE attempt > 0 and state = 'posted';
+--> statement-breakpoint
+CREATE INDEX "task_overdue" ON "task" USING btree ("overdue_at","posted_at") WHERE attempt > 0 and state = 'posted';
+--> statement-breakpoint
+CREATE INDEX "task_awaited" ON "task" USING btree ("endpoint") WHERE attempt > 0 and state = 'posted';
 --> statement-breakpoint
 CREATE INDEX "task_open" ON "task" USING btree ("target_id","slot") WHERE attempt > 0 and state in ('planned', 'posting', 'posted');
 --> statement-breakpoint

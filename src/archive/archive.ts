@@ -91,7 +91,7 @@ async function refuseUnfinished(db: Database, months: readonly Partition[], drop
     select date_trunc('month', storerank_now() - make_interval(days => ${CLOSED_AFTER_DAYS}), 'UTC') as limit,
       least(
         (select min(slot) from reserving_task where slot < ${ends}),
-        (select min(slot) from task where state = 'posted' and slot < ${ends}),
+        (select min(slot) from task where attempt > 0 and state = 'posted' and slot < ${ends}),
         (select min(slot) from due_slot where slot < ${ends}),
         (select min(from_slot) from period_change where from_slot < ${ends}),
         (select opened_to from ledger where opened_to > '-infinity' and opened_to < ${ends})

@@ -134,7 +134,7 @@ async function resendFailed(db: Database, client: AppDataClient, signal?: AbortS
     signal?.throwIfAborted()
     const rows = await db.sql<{ id: string }[]>`
       select distinct f.service_id as id from service_failure f join task k on k.service_id = f.service_id
-      where f.function = any(${WEBHOOKS}) and f.resent_at is null and k.state = (select 'posted')
+      where f.function = any(${WEBHOOKS}) and f.resent_at is null and k.state = 'posted'
       limit ${MAX_IDS_PER_RESEND}`
     if (rows.length === 0) return resent
     const ids = rows.map((row) => row.id)

@@ -36,6 +36,9 @@ export interface SqlRunner {
   ): Promise<Rows<T>>
 }
 
+/** How long a statement may still take when its client is ended: without a limit the driver may wait for ever. */
+export const CLOSE_TIMEOUT_S = 5
+
 /**
  * Opens lazily: no connection is made before the first statement. A connection that was closed for its age
  * would take those beside it along, so none is.

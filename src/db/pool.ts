@@ -6,6 +6,7 @@
  */
 import pLimit from 'p-limit'
 import {
+  CLOSE_TIMEOUT_S,
   type Client,
   type ClientOptions,
   connect,
@@ -34,8 +35,6 @@ export interface PoolLoad {
  * What goes on in the other sessions of a client that was given up may take that long before it is cut off.
  */
 const GIVEN_UP_MS = 60_000
-/** How long a statement may still take when its pool or session is closed. */
-export const CLOSE_TIMEOUT_S = 5
 
 /**
  * Opens lazily: no connection is made before the first statement.

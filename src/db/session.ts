@@ -5,8 +5,15 @@
  */
 import type { Readable, Writable } from 'node:stream'
 import { postgresOptions, toStartupOptions } from './connection.ts'
-import { type ClientOptions, connect, createRunner, type SqlRunner, send, toQuery } from './driver.ts'
-import { CLOSE_TIMEOUT_S } from './pool.ts'
+import {
+  CLOSE_TIMEOUT_S,
+  type ClientOptions,
+  connect,
+  createRunner,
+  type SqlRunner,
+  send,
+  toQuery,
+} from './driver.ts'
 import { render, type Statement } from './sql.ts'
 
 export interface SessionOptions {

@@ -5,7 +5,7 @@
  */
 
 import { setTimeout as delay } from 'node:timers/promises'
-import { isDatabaseError, type SqlRunner } from '../db/database.ts'
+import { isDatabaseError, type SqlRunner } from '../db/driver.ts'
 import { sql } from '../db/sql.ts'
 import { ConfigurationError, UnavailableError } from '../errors.ts'
 import { USE_YOUR_OWN } from './binaries.ts'

@@ -193,7 +193,7 @@ export async function doubtIds(tx: Transaction, serviceIds: readonly string[]): 
   await tx`
     with doubted as materialized (
       select id from post where state = 'settled' and id in (
-        select post_id from task where service_id = any(${serviceIds}::text[]) and state = (select 'posted'))
+        select post_id from task where service_id = any(${serviceIds}::text[]) and state = 'posted')
       order by id for update
     )
     update post p set state = 'unknown', micros = 0,
@@ -211,5 +211,5 @@ export async function settleKnownPosts(sql: SqlRunner, postIds: readonly string[
     )
     update post p set state = 'settled', settled_at = clock_timestamp(), problem = null
     from open where p.id = open.id and p.state in ('sending', 'unknown')
-      and not exists (select from task k where k.post_id = p.id and k.state = (select 'posting'))`
+      and not exists (select from task k where k.post_id = p.id and k.state = 'posting')`
 }

@@ -43,7 +43,7 @@ export async function lockPlannedTasks(tx: Transaction, postId: string): Promise
   const [row] = await tx<{ payers: number[] }[]>`
     select coalesce(array_agg(distinct y.project_id), '{}') as payers
     from (
-      select k.payers from task k where k.post_id = ${postId} and k.state = (select 'planned') order by k.id
+      select k.payers from task k where k.post_id = ${postId} and k.state = 'planned' order by k.id
         for update
     ) k cross join lateral unnest(k.payers) as y (project_id)`
   return row?.payers ?? []
@@ -85,7 +85,7 @@ function staleTasks(postId: string): Statement {
   return sql`
     stale as materialized (
       select k.id, k.status_code, k.problem, k.slot_ends_at <= storerank_now() as is_over from task k
-      where k.post_id = ${postId} and k.state = (select 'planned')
+      where k.post_id = ${postId} and k.state = 'planned'
         and (k.slot_ends_at <= storerank_now() or not exists (
         select from watch_period p
         where p.target_id = k.target_id and p.ended_at is null and slot_of(p.every, k.slot) = k.slot))
@@ -101,7 +101,7 @@ function outdatedTasks(post: PostToClaim): Statement {
   return sql`
     mine as materialized (
       select k.id, k.priority, k.depth, k.payers, k.estimate_micros, k.reserved_at from task k
-      where k.post_id = ${post.id} and k.state = (select 'planned')
+      where k.post_id = ${post.id} and k.state = 'planned'
     ),
     price as materialized (
       select p.priority, p.unit_results, p.unit_micros from unit_price p where p.store = ${post.store}
@@ -134,7 +134,7 @@ export async function dropStaleTasks(tx: Transaction, postId: string): Promise<v
       update task k set state = 'failed', ended_at = clock_timestamp(), problem = case when s.is_over
         then ${describeUnsent(sql`k.problem`)}
         else 'No watch asks for it any more, and it was not posted again after: ' || k.problem end
-      from stale s where k.id = s.id and k.state = (select 'planned') and s.status_code is not null
+      from stale s where k.id = s.id and k.state = 'planned' and s.status_code is not null
       returning k.payers, k.estimate_micros, k.reserved_at
     ),
     leaving as materialized (
@@ -154,7 +154,7 @@ export async function renewReservations(tx: Transaction, post: PostToClaim): Pro
     with ${outdatedTasks(post)},
     renewed as (
       update task k set estimate_micros = o.price_micros, reserved_at = storerank_now()
-      from outdated o where k.id = o.id and k.state = (select 'planned')
+      from outdated o where k.id = o.id and k.state = 'planned'
       returning k.payers, k.estimate_micros, k.reserved_at
     ),
     moved as (${freed('outdated')} union all ${reserved('renewed')}),
@@ -177,7 +177,7 @@ export async function dropTasksOverBudget(
   await tx`
     with mine as materialized (
       select k.*, row_number() over (order by k.priority, k.planned_at desc, k.id desc) as place
-      from task k where k.post_id = ${post.id} and k.state = (select 'planned')
+      from task k where k.post_id = ${post.id} and k.state = 'planned'
     ),
     share as materialized (
       select m.id, m.place, y.project_id, share_of(m.estimate_micros, cardinality(m.payers),
@@ -225,7 +225,7 @@ export async function dropTasksOverBudget(
     failed as (
       update task k set state = 'failed', ended_at = clock_timestamp(),
         problem = 'No budget was left to post it again after: ' || k.problem
-      from verdict v where k.id = v.id and k.state = (select 'planned') and k.status_code is not null
+      from verdict v where k.id = v.id and k.state = 'planned' and k.status_code is not null
       returning k.payers, k.estimate_micros, k.reserved_at
     ),
     leaving as materialized (
@@ -259,11 +259,11 @@ export async function applyMinuteSpendLimit(tx: Transaction, postId: string): Pr
     mine as materialized (
       select k.id, sum(k.estimate_micros) over (order by k.priority desc, k.planned_at, k.id)
         > m.left_micros as is_beyond
-      from task k, minute m where k.post_id = ${postId} and k.state = (select 'planned')
+      from task k, minute m where k.post_id = ${postId} and k.state = 'planned'
     ),
     parted as (
       update task k set post_id = null from mine
-      where k.id = mine.id and k.state = (select 'planned') and mine.is_beyond
+      where k.id = mine.id and k.state = 'planned' and mine.is_beyond
         and exists (select from mine where not is_beyond)
     )
     select not coalesce(bool_and(is_beyond), false) as fits from mine`
@@ -277,8 +277,8 @@ export async function applyMinuteSpendLimit(tx: Transaction, postId: string): Pr
 export async function keepOneTask(tx: Transaction, postId: string): Promise<void> {
   await tx`
     update task k set post_id = null
-    where k.post_id = ${postId} and k.state = (select 'planned') and k.id <> (
-      select id from task where post_id = ${postId} and state = (select 'planned')
+    where k.post_id = ${postId} and k.state = 'planned' and k.id <> (
+      select id from task where post_id = ${postId} and state = 'planned'
       order by priority desc, planned_at, id limit 1)`
 }
 
@@ -299,7 +299,7 @@ export async function settleEmptyPost(tx: Transaction, postId: string): Promise<
   const rows = await tx`
     update post set state = 'settled', settled_at = clock_timestamp(), micros = 0
     where id = ${postId} and not exists (select from task k where k.post_id = ${postId}
-      and k.state = (select 'planned'))
+      and k.state = 'planned')
     returning id`
   return rows.length > 0
 }
@@ -336,7 +336,7 @@ export async function startSending(
 ): Promise<ClaimedTask[]> {
   return tx<ClaimedTask[]>`
     with sent as (
-      update task k set state = 'posting' where k.post_id = ${postId} and k.state = (select 'planned')
+      update task k set state = 'posting' where k.post_id = ${postId} and k.state = 'planned'
       returning k.id, k.attempt, k.target_id, k.slot, k.slot_ends_at, k.priority, k.depth, k.html,
         k.estimate_micros
     ),

@@ -18,7 +18,7 @@ export function collectTasks(): Statement {
   return sql`
     open as materialized (
       select k.id, k.service_id from task k
-      where k.service_id in (select service_id from result) and k.state = (select 'posted')
+      where k.service_id in (select service_id from result) and k.state = 'posted'
       order by k.id for update
     ),
     collected as (

@@ -64,7 +64,7 @@ async function moveIds(tx: Transaction, wrong: readonly WrongId[]): Promise<void
   await renameIds(tx, asideIds, newIds)
   await tx`
     update task set problem = null, unusable_answers = 0, fetching_until = null, ask_at = clock_timestamp()
-    where service_id = any(${newIds}::text[]) and state = (select 'posted')`
+    where service_id = any(${newIds}::text[]) and state = 'posted'`
 }
 
 async function renameIds(tx: Transaction, from: readonly string[], to: readonly string[]): Promise<void> {

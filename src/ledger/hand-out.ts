@@ -70,7 +70,7 @@ export async function leaseReadyTasks(tx: Transaction, ready: readonly ReadyTask
     ),
     free as (
       select k.id, r.path, r.kind, r.html_path from ready r join task k using (service_id)
-      where k.state = (select 'posted') and (k.fetching_until is null or k.fetching_until < clock_timestamp())
+      where k.state = 'posted' and (k.fetching_until is null or k.fetching_until < clock_timestamp())
       for update of k skip locked
     )
     update task k set fetching_until = clock_timestamp() + make_interval(secs => ${TIMINGS.leaseMs / 1000})
@@ -91,7 +91,7 @@ export async function leaseOverdueTasks(tx: Transaction, patience: number): Prom
     with overdue as (
       select k.id from task k
       -- A subquery, because a volatile function is no bound of an index scan.
-      where k.state = 'posted' and k.ask_at < (select clock_timestamp())
+      where k.attempt > 0 and k.state = 'posted' and k.ask_at < (select clock_timestamp())
         and k.posted_at + (k.ask_at - k.posted_at) * ${patience}::float8 < clock_timestamp()
         and (k.fetching_until is null or k.fetching_until < clock_timestamp())
       order by k.ask_at limit ${OVERDUE_AT_ONCE} for update skip locked
@@ -118,7 +118,8 @@ export interface Endpoint {
  */
 export async function listOutstandingEndpoints(db: SqlRunner): Promise<Endpoint[]> {
   const next = sql`select k.endpoint, k.target_id from task k
-      where k.state = 'posted' and (k.fetching_until is null or k.fetching_until < clock_timestamp())`
+      where k.attempt > 0 and k.state = 'posted'
+        and (k.fetching_until is null or k.fetching_until < clock_timestamp())`
   return db<Endpoint[]>`
     with recursive awaited as (
       (${next} and k.endpoint is not null order by k.endpoint desc limit 1)

@@ -18,7 +18,7 @@ export function describeUnsent(problem: Statement): Statement {
  * it, also one that began after the task was planned.
  */
 export function leaveUnsent(): Statement {
-  const leaves = sql`k.id = any(array(select id from leaving)) and k.state = (select 'planned')`
+  const leaves = sql`k.id = any(array(select id from leaving)) and k.state = 'planned'`
   return sql`
     kept as (
       update task k set state = 'dropped', ended_at = clock_timestamp(), post_id = null where ${leaves}
@@ -54,11 +54,11 @@ export async function closeUnsentTasks(tx: Transaction, limit: number): Promise<
       select k.id, k.status_code, coalesce((select p.problem from post p where p.id = k.post_id),
         k.problem) as problem from task k
       where k.id = any(array(
-        (select id from task where state = 'planned' and post_id is not null
+        (select id from task where attempt > 0 and state = 'planned' and post_id is not null
           and slot_ends_at <= storerank_now()
           order by slot_ends_at limit ${limit})
         union all
-        (select id from task where state = 'planned' and post_id is null and slot_ends_at <= storerank_now()
+        (select id from task where attempt > 0 and state = 'planned' and post_id is null and slot_ends_at <= storerank_now()
           order by slot_ends_at limit ${limit})))
       order by k.id for update
     ),
@@ -66,7 +66,7 @@ export async function closeUnsentTasks(tx: Transaction, limit: number): Promise<
       update task k set state = 'failed', ended_at = clock_timestamp(),
         problem = ${describeUnsent(sql`o.problem`)}
       from over o
-      where k.id = o.id and o.status_code is not null and k.state = (select 'planned')
+      where k.id = o.id and o.status_code is not null and k.state = 'planned'
         and k.id = any(array(select id from over))
       returning k.payers, k.estimate_micros, k.reserved_at
     ),

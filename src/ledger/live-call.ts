@@ -64,7 +64,7 @@ export async function planCall(
 export async function dropCall(tx: Transaction, postId: string): Promise<void> {
   await tx`
     with deleted as (
-      delete from task k where k.post_id = ${postId} and k.state = (select 'posting')
+      delete from task k where k.post_id = ${postId} and k.state = 'posting'
       returning k.payers, k.estimate_micros, k.reserved_at
     ),
     moved as (${freed('deleted')}),

@@ -82,7 +82,7 @@ export async function lockTasksOfPosts(
       select unnest(${taskIds}::uuid[])
       union
       select id from task where post_id = any(${postIds}::uuid[])
-        and state in ((select 'planned'), (select 'posting'))
+        and state in ('planned', 'posting')
     )
     order by id for update`
 }

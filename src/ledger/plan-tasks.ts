@@ -64,13 +64,13 @@ export async function planTasks(tx: Transaction): Promise<string[]> {
 export async function packTasks(tx: Transaction): Promise<string[]> {
   await tx`
     select from task
-    where state = 'planned' and post_id is null and slot_ends_at > storerank_now()
+    where attempt > 0 and state = 'planned' and post_id is null and slot_ends_at > storerank_now()
       and (not_before <= storerank_now()) is not false
     order by id for update`
   const rows = await tx<{ id: string }[]>`
     with unpacked as materialized (
       select k.id, k.priority, k.planned_at, k.target_id from task k
-      where k.state = 'planned' and k.post_id is null and k.slot_ends_at > storerank_now()
+      where k.attempt > 0 and k.state = 'planned' and k.post_id is null and k.slot_ends_at > storerank_now()
         and (k.not_before <= storerank_now()) is not false
     ),
     waiting as materialized (

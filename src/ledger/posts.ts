@@ -69,7 +69,7 @@ export async function giveUpUnknownPosts(tx: Transaction, afterDays: number): Pr
     with ended as (
       update task k set state = 'failed', ended_at = clock_timestamp(),
         problem = 'Its answer was lost, and the service was not asked while it still knew of it.'
-      where k.post_id = any(${postIds}) and k.state = (select 'posting')
+      where k.post_id = any(${postIds}) and k.state = 'posting'
       returning k.payers, k.estimate_micros, k.reserved_at
     ),
     moved as (${freed('ended')}),

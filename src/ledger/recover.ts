@@ -148,7 +148,7 @@ export async function dropForgottenTwins(tx: Transaction): Promise<void> {
     with twin as materialized (
       select k.id from task k join listed l on l.target_id = k.target_id and l.slot = k.slot
         and l.task_id <> k.id
-      where k.state = (select 'planned')
+      where k.state = 'planned'
       order by k.id for update of k
     ),
     kept as (
@@ -247,7 +247,7 @@ async function bookKnownRefunds(tx: Transaction): Promise<number> {
     ),
     asked as (
       update task k set ask_at = k.posted_at from listed l
-      where k.service_id = l.service_id and k.state = (select 'posted') and l.is_done
+      where k.service_id = l.service_id and k.state = 'posted' and l.is_done
     ),
     moved as (select project_id, at, kind, amount_micros as micros from refunded),
     ${booked()}

@@ -31,7 +31,7 @@ export async function releaseTasks(
     from unnest(${refused.map((task) => task.taskId)}::uuid[], ${refused.map((task) => task.attempt)}::int[],
       ${refused.map((task) => task.problem)}::text[]) as r (task_id, attempt, problem)
     where k.id = r.task_id and k.attempt = r.attempt and k.post_id = ${postId}
-      and k.state = (select 'posting')
+      and k.state = 'posting'
     returning 1`
   return rows.length
 }
@@ -53,7 +53,7 @@ export async function wantPages(
     from unnest(${refused.map((task) => task.taskId)}::uuid[], ${refused.map((task) => task.attempt)}::int[])
       as r (task_id, attempt)
     where k.id = r.task_id and k.attempt = r.attempt and k.post_id = ${postId}
-      and k.state = (select 'posting') and not k.html
+      and k.state = 'posting' and not k.html
     returning k.id as "taskId", k.attempt`
 }
 
@@ -70,7 +70,7 @@ export async function releasePost(
 ): Promise<boolean> {
   const [row] = await sql<{ released: boolean }[]>`
     with locked as materialized (
-      select id from task where post_id = ${postId} and state = (select 'posting') order by id for update
+      select id from task where post_id = ${postId} and state = 'posting' order by id for update
     ),
     held as (
       update post set state = 'ready', token = null, problem = ${problem}
@@ -79,7 +79,7 @@ export async function releasePost(
     ),
     released as (
       update task k set state = 'planned', attempt = k.attempt + 1
-      from held where k.post_id = held.id and k.state = (select 'posting')
+      from held where k.post_id = held.id and k.state = 'posting'
     )
     select exists (select from held) as released`
   return row?.released ?? false
@@ -105,7 +105,7 @@ export async function releaseMissing(
     ),
     released as (
       update task k set state = 'planned', attempt = k.attempt + 1
-      from proven p where k.post_id = p.id and k.state = (select 'posting')
+      from proven p where k.post_id = p.id and k.state = 'posting'
       returning k.id
     ),
     reopened as (

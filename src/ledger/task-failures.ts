@@ -56,7 +56,7 @@ export async function askAgain(tx: Transaction, answers: readonly UnusableAnswer
     with open as materialized (
       select id from task
       where service_id = any(${answers.map((answer) => answer.serviceId)}::text[])
-        and state = (select 'posted')
+        and state = 'posted'
         and unusable_answers < ${UNUSABLE_ANSWERS}
       order by id for update
     ),
@@ -94,7 +94,7 @@ export async function failRefusedTasks(
         problem = explain_status(r.status_code, r.message), ended_at = clock_timestamp()
       from refusal r
       where k.id = r.task_id and k.attempt = r.attempt and k.post_id = ${postId}
-        and k.state = (select 'posting')
+        and k.state = 'posting'
       returning k.payers, k.estimate_micros, k.reserved_at
     ),
     moved as (${freed('ended')}),
@@ -112,7 +112,7 @@ export async function failResults(tx: Transaction, failed: readonly FailedResult
     from unnest(${failed.map((result) => result.serviceId)}::text[],
       ${failed.map((result) => result.statusCode)}::int[],
       ${failed.map((result) => result.message)}::text[]) as f (service_id, status_code, message)
-    where k.service_id = f.service_id and k.state = (select 'posted')`
+    where k.service_id = f.service_id and k.state = 'posted'`
 }
 
 /**
@@ -147,7 +147,7 @@ export async function postAgain(
           ${failed.map((result) => result.statusCode)}::int[],
           ${failed.map((result) => result.message)}::text[]) as f (service_id, status_code, message)
       where k.id = o.id and k.service_id = o.old_id and f.service_id = o.old_id
-        and k.state = (select 'posted')
+        and k.state = 'posted'
         and k.slot_ends_at > storerank_now() and k.charged_posts < ${maxAttempts}
       returning o.old_id, k.payers, k.estimate_micros, k.reserved_at
     ),
@@ -173,7 +173,7 @@ export interface WaitingAttempts {
 export async function readWaitingAttempts(sql: SqlRunner): Promise<WaitingAttempts> {
   const [row] = await sql<WaitingAttempts[]>`
     select count(*) as waiting, min(not_before) as "nextAttemptAt" from task
-    where state = 'planned' and post_id is null and not_before > storerank_now()`
+    where attempt > 0 and state = 'planned' and post_id is null and not_before > storerank_now()`
   return row ?? { waiting: 0, nextAttemptAt: null }
 }
 
@@ -188,7 +188,7 @@ export async function rejectResults(tx: Transaction, unreadable: readonly Unread
     with open as materialized (
       select k.id, k.service_id, k.target_id, k.slot from task k
       where k.service_id = any(${unreadable.map((result) => result.serviceId)}::text[])
-        and k.state = (select 'posted')
+        and k.state = 'posted'
       order by k.id for update
     ),
     kept as (
@@ -225,7 +225,7 @@ export async function deferResults(tx: Transaction, later: readonly LaterResult[
         ${later.map((result) => result.problem)}::text[],
         ${later.map((result) => result.pauseMs)}::float8[]) as l (service_id, problem, pause_ms)
     ) l
-    where k.service_id = l.service_id and k.state = (select 'posted')`
+    where k.service_id = l.service_id and k.state = 'posted'`
 }
 
 /**
@@ -238,7 +238,7 @@ export async function giveUpResults(sql: SqlRunner, afterDays: number): Promise<
       problem = concat_ws(' ', 'Its result did not come while the service keeps results.',
         'The last answer was: ' || problem)
     where id in (
-        select id from task where state = 'posted' and posted_at < clock_timestamp()
+        select id from task where attempt > 0 and state = 'posted' and posted_at < clock_timestamp()
           - make_interval(days => ${afterDays})
         order by id for update)
       and state = 'posted'

@@ -102,8 +102,7 @@ export async function settlePost(
       await markUnknown(tx, claim.postId, problem ?? 'The answer was incomplete.')
     }
     await settleKnownPosts(tx, [claim.postId])
-    const unknown =
-      await tx`select id from task where post_id = ${claim.postId} and state = (select 'posting')`
+    const unknown = await tx`select id from task where post_id = ${claim.postId} and state = 'posting'`
     const twice = duplicates > 0 ? { duplicates } : {}
     return { created: created.length, ...decided, unknown: unknown.length, ...twice }
   })

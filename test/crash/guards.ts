@@ -41,7 +41,7 @@ export const GUARDS: Readonly<Record<GuardName, Guard>> = {
     timings: ONE_AT_ONCE,
     rewrites: [
       replace('post/claim.ts', "and state = 'ready' for update", 'for update'),
-      replace('ledger/claim-post.ts', /k\.state = \(select 'planned'\)/g, 'true'),
+      replace('ledger/claim-post.ts', /k\.state = 'planned'/g, 'true'),
     ],
   },
   'send-deadline': {
@@ -86,7 +86,7 @@ export const GUARDS: Readonly<Record<GuardName, Guard>> = {
     rewrites: [
       replace(
         'ledger/collect.ts',
-        "(select service_id from result) and k.state = (select 'posted')",
+        "(select service_id from result) and k.state = 'posted'",
         '(select service_id from result)',
       ),
       replace(

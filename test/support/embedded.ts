@@ -192,6 +192,7 @@ export async function copyProject(project: string): Promise<void> {
     'package.json',
     'src',
     'node_modules/postgres',
+    'node_modules/postgres-array',
     'node_modules/fastest-levenshtein',
     platformPackage,
   ]) {

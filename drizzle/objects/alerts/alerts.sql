@@ -25,7 +25,7 @@ language sql stable set enable_seqscan = off set enable_sort = off as $$
     select from (
       select target_id from reserving_task
       union all
-      select target_id from task where state = 'posted'
+      select target_id from task where attempt > 0 and state = 'posted'
       offset 0
     ) k
     where exists (

@@ -4,16 +4,16 @@
 create or replace view reserving_task as
 select k.state, k.target_id, k.slot, k.estimate_micros, k.payers, k.reserved_at
 from task k
-where k.state = 'planned' and k.post_id is not null
+where k.attempt > 0 and k.state = 'planned' and k.post_id is not null
 union all
 select k.state, k.target_id, k.slot, k.estimate_micros, k.payers, k.reserved_at
 from task k
-where k.state = 'planned' and k.post_id is null
+where k.attempt > 0 and k.state = 'planned' and k.post_id is null
 union all
 select k.state, k.target_id, k.slot, k.estimate_micros, k.payers, k.reserved_at
 from task k
 where k.post_id = any(array(select p.id from post p where p.state <> 'settled'))
-  and k.state = (select 'posting');
+  and k.state = 'posting';
 comment on view reserving_task is
   'The tasks whose money is reserved: those that are planned, and those that are being sent.';
 comment on column reserving_task.state is

@@ -20,7 +20,7 @@ begin
 
   select count(*) into under_way
   from (select payers from public.reserving_task union all select payers from public.task
-    where state = 'posted') k
+    where attempt > 0 and state = 'posted') k
   where of_id = any (k.payers);
   if under_way > 0 then
     raise object_in_use using

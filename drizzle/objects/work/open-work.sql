@@ -40,15 +40,15 @@ from (
   select 'posting', count(*), min(k.slot), null
   from post p
   cross join lateral (select k.slot from task k where k.post_id = p.id
-    and k.state = (select 'posting') offset 0) k
+    and k.state = 'posting' offset 0) k
   where p.state in ('sending', 'unknown')
   union all
-  select 'posted', count(*), min(k.slot), null from task k where k.state = 'posted'
+  select 'posted', count(*), min(k.slot), null from task k where k.attempt > 0 and k.state = 'posted'
   union all
   select 'overdue', count(*), min(k.posted_at),
     format('%s results are late, and are asked for by their ids: select * from task_problem '
     'where kind = ''overdue''. When there are many, look at service_state.', count(*))
-  from task k where k.state = 'posted' and k.overdue_at < (select clock_timestamp())
+  from task k where k.attempt > 0 and k.state = 'posted' and k.overdue_at < (select clock_timestamp())
   union all
   select 'budget_cut', count(*), min(c.slot),
     format('The budget does not reach %s slots that are due: raise it, or watch less. '
@@ -68,13 +68,13 @@ from (
   union all
   select 'refused_task', count(*), min(r.slot), format('%s tasks are not taken. %s', count(*), min(r.problem))
   from (
-    select k.slot, k.problem from task k where k.state = 'planned' and k.status_code is null
+    select k.slot, k.problem from task k where k.attempt > 0 and k.state = 'planned' and k.status_code is null
       and k.problem is not null
     union all
     select k.slot, k.problem from post p
     cross join lateral (
       select k.slot, k.problem from task k
-      where k.post_id = p.id and k.state = (select 'posting') and k.status_code is null
+      where k.post_id = p.id and k.state = 'posting' and k.status_code is null
         and k.problem is not null offset 0
     ) k
     where p.state in ('sending', 'unknown')

@@ -27,7 +27,7 @@ select p.send_before, 'unknown', p.store, p.function, null, null, null, null, nu
       else format('the service''s own list is searched for them a second time; the first search began %s',
         to_char(p.scanned_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"')) end) end
 from post p
-left join task t on t.post_id = p.id and t.state = (select 'posting')
+left join task t on t.post_id = p.id and t.state = 'posting'
 where p.state = 'unknown'
 group by p.id
 union all
@@ -70,9 +70,9 @@ select coalesce(t.overdue_at, t.posted_at), 'overdue', g.store, g.function, g.su
 from task t
 join target g on g.id = t.target_id
 where t.id = any(array(
-  select k.id from task k where k.state = 'posted' and k.overdue_at < now()
+  select k.id from task k where k.attempt > 0 and k.state = 'posted' and k.overdue_at < now()
   union all
-  select k.id from task k where k.state = 'posted' and k.problem is not null))
+  select k.id from task k where k.attempt > 0 and k.state = 'posted' and k.problem is not null))
 union all
 select f.at, 'service_failure', g.store, g.function, g.subject, g.location_code, g.language_code, t.slot,
   t.id, f.service_id, f.error_code,
@@ -87,7 +87,7 @@ select f.at, 'service_failure', g.store, g.function, g.subject, g.location_code,
 from service_failure f
 join task t on t.service_id = f.service_id
 join target g on g.id = t.target_id
-where t.state = (select 'posted')
+where t.state = 'posted'
 union all
 select t.ended_at, 'incomplete', g.store, g.function, g.subject, g.location_code, g.language_code, t.slot,
   t.id, t.service_id, t.status_code, t.problem

@@ -167,20 +167,24 @@ export const task = pgTable(
     uniqueIndex('task_once_per_slot').on(t.slot, t.targetId).where(sql`state <> 'dropped'`),
     uniqueIndex('task_service_id_once').on(t.serviceId).where(sql`service_id is not null`),
     index('task_of_post').on(t.postId),
+    // `attempt > 0` holds for all tasks. A statement that means all of a state says it, and no other is
+    // answered by an index of that state, which the planner believes to be empty and free once it is.
     // By which closing finds the tasks that were never sent.
-    index('task_ending').on(t.slotEndsAt).where(sql`state = 'planned' and post_id is not null`),
-    index('task_unpacked').on(t.slotEndsAt, t.slot).where(sql`state = 'planned' and post_id is null`),
+    index('task_ending')
+      .on(t.slotEndsAt)
+      .where(sql`attempt > 0 and state = 'planned' and post_id is not null`),
+    index('task_unpacked')
+      .on(t.slotEndsAt, t.slot)
+      .where(sql`attempt > 0 and state = 'planned' and post_id is null`),
     // By when they are asked for by id: what is asked for now is found without reading what is not.
-    index('task_posted').on(t.askAt, t.slot).where(sql`state = 'posted'`),
+    index('task_posted').on(t.askAt, t.slot).where(sql`attempt > 0 and state = 'posted'`),
     // Those that are late, however often they were asked for, counted and told since when without reading
     // them. None of its columns changes while a task is posted.
-    index('task_overdue').on(t.overdueAt, t.postedAt).where(sql`state = 'posted'`),
+    index('task_overdue').on(t.overdueAt, t.postedAt).where(sql`attempt > 0 and state = 'posted'`),
     // From one endpoint to the next, so that what the ready lists are asked for is found without reading what
     // waits. A lease changes none of its columns.
-    index('task_awaited').on(t.endpoint).where(sql`state = 'posted'`),
-    // By which a question finds the open tasks of a target beside those of the last 90 days. `attempt > 0`
-    // holds for all: what means this index says so, and nothing else reads it while the planner believes it
-    // empty.
+    index('task_awaited').on(t.endpoint).where(sql`attempt > 0 and state = 'posted'`),
+    // By which a question finds the open tasks of a target beside those of the last 90 days.
     index('task_open')
       .on(t.targetId, t.slot)
       .where(sql`attempt > 0 and state in ('planned', 'posting', 'posted')`),

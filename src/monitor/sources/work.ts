@@ -51,11 +51,11 @@ async function readReasons({ sql }: Database): Promise<Reasons> {
     select (select problem from post where state = 'ready' and problem is not null order by created_at
       limit 1) as "heldBecause",
       (select min(problem) from (
-        select problem from task where state = 'planned' and status_code is null and problem is not null
+        select problem from task where attempt > 0 and state = 'planned' and status_code is null and problem is not null
         union all
         select k.problem from post p
         cross join lateral (
-          select k.problem from task k where k.post_id = p.id and k.state = (select 'posting')
+          select k.problem from task k where k.post_id = p.id and k.state = 'posting'
             and k.status_code is null offset 0
         ) k
         where p.state in ('sending', 'unknown')

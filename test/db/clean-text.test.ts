@@ -29,8 +29,14 @@ const INVISIBLE = [
   '\u3164',
   '\ufeff',
   '\uffa0',
+  '\u115f',
+  '\u2065',
+  '\ufffc',
+  '\u{e0001}',
   '\u{1d173}',
 ]
+/** Selectors and tags, which stay behind what they change. */
+const CHANGING = ['\ufe0f', '\u{e0100}', '\u{e0067}', '\u{e007f}', '🏴']
 /** They stay inside of words that need them. */
 const JOINERS = /[\u200c\u200d]/
 /** Letters that are composed, that join, that are encoded in two ways; an emoji of several. */
@@ -53,7 +59,7 @@ const texts = fc.array(
     .array(
       fc.oneof(
         fc.constantFrom(...SPACES),
-        fc.constantFrom(...INVISIBLE),
+        fc.constantFrom(...INVISIBLE, ...CHANGING),
         fc.constantFrom(...LETTERS),
         fc.string({ unit: 'grapheme', maxLength: 3 }),
         fc.string({ unit: 'binary', maxLength: 2 }).map((text) => text.replaceAll('\0', '')),
@@ -126,6 +132,8 @@ test('spellings that look alike are one keyword', async () => {
     'yo\u00adga nidra',
     'yoga \u200d nidra',
     'yoga\u3164 nidra',
+    '\ufe0fyoga\ufe0f nidra',
+    'yoga\u115f \u{e0067}\u{e007f}nidra\ufffc',
   ]
   const rows = await database.sql<
     { clean: string }[]
@@ -133,5 +141,28 @@ test('spellings that look alike are one keyword', async () => {
   assert.deepEqual(
     rows.map(({ clean }) => clean),
     ['yoga nidra'],
+  )
+})
+
+test('whatever Unicode lets be ignored is in no text, but where it changes what stands before it', async () => {
+  const ignorable = Array.from({ length: 0x110000 }, (_, code) => code)
+    .filter((code) => code < 0xd800 || code > 0xdfff)
+    .map((code) => String.fromCodePoint(code))
+    .filter((letter) => /\p{Default_Ignorable_Code_Point}/u.test(letter))
+  assert.ok(ignorable.length > 4000)
+  const rows = await database.sql<{ letter: string }[]>`
+    select letter from unnest(${ignorable}::text[]) letter
+    where clean_text('ya' || letter || 'oga') <> 'yaoga' and not has_control_characters('a' || letter)`
+  // Selectors of Mongolian, which stand behind its letters alone.
+  assert.deepEqual(
+    rows.map(({ letter }) => letter),
+    ['\u180b', '\u180c', '\u180d', '\u180f'],
+  )
+  const kept = ['❤️', '🏴\u{e0067}\u{e0062}\u{e007f}', '1\ufe0f\u20e3', '葛\u{e0100}', '👩‍👩']
+  const clean = await database.sql<{ text: string }[]>`
+    select clean_text(t) as text from unnest(${kept}::text[]) t`
+  assert.deepEqual(
+    clean.map(({ text }) => text),
+    kept,
   )
 })

@@ -4,15 +4,23 @@
 
 -- Texts that look alike are one text, so that nothing is paid twice for a space. The joiners U+200C and
 -- U+200D stay where they mean something: between letters of Arabic, Indic and other scripts that join, and
--- between emoji. Most texts pass by the first arm. It is inlined, which a call of a function that is only
+-- between emoji; so do selectors of a variant behind a sign that has any, and tags behind the black flag. All
+-- else that Unicode lets be ignored goes. Most texts pass by the first arm. It is inlined, which a call of a function that is only
 -- stable would prevent.
 create or replace function clean_text(value text) returns text language sql immutable parallel safe
 return case when value ~ '^[!-~]+( [!-~]+)*$' then value else normalize(btrim(
   regexp_replace(
     regexp_replace(
       regexp_replace(
-        regexp_replace(value,
-          '[\u00ad\u034f\u061c\u17b4\u17b5\u180e\u200b\u200e\u200f\u2060-\u2064\u206a-\u206f\u3164\ufeff\uffa0\U0001d173-\U0001d17a]', '', 'g'),
+        regexp_replace(
+          regexp_replace(value,
+            '[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u2060-\u2065\u206a-\u206f'
+            '\u3164\ufeff\uffa0\ufff0-\ufffc\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e001f'
+            '\U000e0080-\U000e00ff\U000e01f0-\U000e0fff]'
+            '|(?<![\U0001f3f4\U000e0020-\U000e007e])[\U000e0020-\U000e007f]+', '', 'g'),
+          -- Digits, # and * are keys of a telephone with one. K, ; and ` are what NFC makes of three letters.
+          '(^|(?<=[\u0001-"$-)+-/:-~\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000\u037e\u1fef\u212a]))'
+            '[\u200c\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef]+', '', 'g'),
         '([\u200c\u200d])[\u200c\u200d]+', '\1', 'g'),
       '(?<![\u0600-\u0dff\u0f00-\u109f\u1700-\u18af\u1900-\u1aff\ua800-\uabff\ufb50-\ufdff\ufe70-\ufefc'
         '\u20e3\u2190-\u2bff\u3030\u303d\ufe0f\U0001f000-\U0001faff\U000e0020-\U000e007f])[\u200c\u200d]'

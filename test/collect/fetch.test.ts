@@ -289,39 +289,35 @@ describe('a task', () => {
   })
 })
 
-test(
-  'spoilt results among 500 hold up nothing: what can be read is stored, and the rest fails alone with ' +
-    'its body kept',
-  async (t) => {
-    const keywords = Array.from({ length: 500 }, (_, index) => `yoga ${index}`)
-    await watchKeywords(world, keywords, { depth: 3 })
-    await buy(world)
-    await askedEnough(world)
-    const { client } = await tamper(t, world, (path, body) => {
-      const result = isResult(path) ? body.tasks[0].result[0] : undefined
-      if (result?.keyword === 'yoga 100') result.items[1].rank_group = 'first'
-      if (result?.keyword === 'yoga 200') for (const item of result.items) item.rank_group = 'first'
-      if (result?.keyword === 'yoga 300') {
-        const organic = result.items.find((item: { type: string }) => item.type.endsWith('_organic'))
-        Object.assign(organic, { app_id: '999999001', title: 'Zen\u0000 Yoga' })
-      }
-    })
-    const stored = await collect(world, { client })
-    assert.deepEqual([stored.stored, stored.unreadable, stored.later], [499, 1, 0])
+test('spoilt results among 500 hold up nothing: they fail alone, with their bodies kept', async (t) => {
+  const keywords = Array.from({ length: 500 }, (_, index) => `yoga ${index}`)
+  await watchKeywords(world, keywords, { depth: 3 })
+  await buy(world)
+  await askedEnough(world)
+  const { client } = await tamper(t, world, (path, body) => {
+    const result = isResult(path) ? body.tasks[0].result[0] : undefined
+    if (result?.keyword === 'yoga 100') result.items[1].rank_group = 'first'
+    if (result?.keyword === 'yoga 200') for (const item of result.items) item.rank_group = 'first'
+    if (result?.keyword === 'yoga 300') {
+      const organic = result.items.find((item: { type: string }) => item.type.endsWith('_organic'))
+      Object.assign(organic, { app_id: '999999001', title: 'Zen\u0000 Yoga' })
+    }
+  })
+  const stored = await collect(world, { client })
+  assert.deepEqual([stored.stored, stored.unreadable, stored.later], [499, 1, 0])
 
-    const [app] = await world.db.sql`select title from app where app_id = '999999001'`
-    assert.equal(app?.title, 'Zen Yoga')
-    const [kept] = await world.db.sql`
+  const [app] = await world.db.sql`select title from app where app_id = '999999001'`
+  assert.equal(app?.title, 'Zen Yoga')
+  const [kept] = await world.db.sql`
     select r.path, r.body_gzip, t.subject, k.state, h.gap, h.reason from rejected_result r
     join target t on t.id = r.target_id join task k on k.id = r.task_id
     join ranking h on h.target_id = r.target_id and h.slot = r.slot`
-    assert.match(kept?.path, /^items\[\d\]\.rank_group$/)
-    assert.deepEqual([kept?.subject, kept?.state, kept?.gap], ['yoga 200', 'failed', 'failed'])
-    assert.match(kept?.reason, /items\[\d\]\.rank_group/)
-    const body = JSON.parse(gunzipSync(kept?.body_gzip).toString())
-    assert.deepEqual([body.keyword, body.items[1].rank_group], ['yoga 200', 'first'])
-  },
-)
+  assert.match(kept?.path, /^items\[\d\]\.rank_group$/)
+  assert.deepEqual([kept?.subject, kept?.state, kept?.gap], ['yoga 200', 'failed', 'failed'])
+  assert.match(kept?.reason, /items\[\d\]\.rank_group/)
+  const body = JSON.parse(gunzipSync(kept?.body_gzip).toString())
+  assert.deepEqual([body.keyword, body.items[1].rank_group], ['yoga 200', 'first'])
+})
 
 test('a result nested thousands of levels deep is stored if it can be read, else fails alone', async (t) => {
   await watchKeywords(

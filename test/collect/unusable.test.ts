@@ -184,40 +184,36 @@ describe('a result of which one item cannot be read', () => {
     )
   })
 
-  test(
-    'is stored without it in the end: no other rank is lost, and an app that may be the item is not ' +
-      'called absent',
-    async (t) => {
-      await buyWatched()
-      await askedEnough(world)
-      const { client } = await bentResults(
-        t,
-        () => true,
-        (task) => Object.assign(task.result[0], { items, items_count: 3 }),
-      )
-      assert.equal((await collect(world, { client })).stored, 1)
-      const rows = await readRanks()
-      assert.deepEqual(
-        rows.map(({ app_id, outcome, rank }) => [app_id, outcome, rank]),
-        [
-          ['1001', 'ranked', 1],
-          ['1003', 'ranked', 3],
-          ['1009', 'failed', null],
-        ],
-      )
-      for (const { reason } of rows) assert.match(reason ?? '', PROBLEM)
-      const latest = await world.db.sql`select outcome from rank_latest order by app_id`
-      assert.deepEqual(
-        latest.map(({ outcome }) => outcome),
-        ['ranked', 'ranked', 'failed'],
-      )
-      const [problem] = await world.db.sql`select kind, message from task_problem`
-      assert.equal(problem?.kind, 'incomplete')
-      assert.match(problem?.message, PROBLEM)
-      assert.deepEqual(await readMoney(world.db), { charge: 3600, refund: -2400 })
-      assert.equal((await world.db.sql`select from rejected_result`).length, 0)
-    },
-  )
+  test('is stored without it in the end: no rank is lost, and no app is called absent', async (t) => {
+    await buyWatched()
+    await askedEnough(world)
+    const { client } = await bentResults(
+      t,
+      () => true,
+      (task) => Object.assign(task.result[0], { items, items_count: 3 }),
+    )
+    assert.equal((await collect(world, { client })).stored, 1)
+    const rows = await readRanks()
+    assert.deepEqual(
+      rows.map(({ app_id, outcome, rank }) => [app_id, outcome, rank]),
+      [
+        ['1001', 'ranked', 1],
+        ['1003', 'ranked', 3],
+        ['1009', 'failed', null],
+      ],
+    )
+    for (const { reason } of rows) assert.match(reason ?? '', PROBLEM)
+    const latest = await world.db.sql`select outcome from rank_latest order by app_id`
+    assert.deepEqual(
+      latest.map(({ outcome }) => outcome),
+      ['ranked', 'ranked', 'failed'],
+    )
+    const [problem] = await world.db.sql`select kind, message from task_problem`
+    assert.equal(problem?.kind, 'incomplete')
+    assert.match(problem?.message, PROBLEM)
+    assert.deepEqual(await readMoney(world.db), { charge: 3600, refund: -2400 })
+    assert.equal((await world.db.sql`select from rejected_result`).length, 0)
+  })
 
   test('of reviews or raw pages is stored without it as well', async (t) => {
     await world.db.sql`

@@ -49,7 +49,7 @@ test('a table that got many rows is vacuumed, so that counting them by an index 
   assert.equal(await vacuumFilledTables(db), 0)
 })
 
-test('a table that was filled is analyzed, the history as a whole too, and again when it has doubled', async () => {
+test('a table that was filled is analyzed, as is the history, and again when it has doubled', async () => {
   // As after a crash: the counters by which autovacuum goes are gone.
   await db.sql`alter table target set (autovacuum_enabled = off)`
   await analyzeGrownTables(db)

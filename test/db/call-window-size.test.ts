@@ -19,7 +19,7 @@ const LIMITS = { callsPerMinute: 1_000_000, maxConcurrentRequests: 30, runner: '
 const CALLS = Array.from({ length: 24 }, () => ({ kind: 'task_get' as const, path: '/v3' }))
 
 describe('a turn at the call window', () => {
-  test('reads little more after hours in which somebody held a snapshot, so that nothing could be vacuumed', async () => {
+  test('reads little more after hours in which a held snapshot kept all from being vacuumed', async () => {
     await db.begin(
       async (tx) => {
         await tx`select count(*) from api_call`

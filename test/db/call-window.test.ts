@@ -80,33 +80,29 @@ describe('the call window', () => {
     )
   })
 
-  test(
-    'is 60.5 seconds long: a permit is given exactly when fewer than allowed are younger, else the wait ' +
-      'is told',
-    async () => {
-      // Half a second on either side of the edge is left out, for the statement takes its time.
-      const age = fc.oneof(
-        fc.double({ min: 0, max: 60, noNaN: true }),
-        fc.double({ min: 61, max: 120, noNaN: true }),
-      )
-      await fc.assert(
-        fc.asyncProperty(
-          fc.array(age, { maxLength: 6 }),
-          fc.integer({ min: 1, max: 5 }),
-          async (ages, limit) => {
-            await forgetCalls(db.sql)
-            await permitsAgo(db.sql, ages)
-            const answer = await ask('task_get', { callsPerMinute: limit })
-            const young = ages.filter((one) => one < 60.5).sort((a, b) => a - b)
-            const blocking = young[limit - 1]
-            if (blocking === undefined) assert.equal(answer, 'permit')
-            else assert.ok(Math.abs(Number(answer) - (60.5 - blocking) * 1000) < 450, `${answer} ms`)
-          },
-        ),
-        { numRuns: 40 },
-      )
-    },
-  )
+  test('is 60.5 seconds long: a permit is given while fewer are younger, else the wait is told', async () => {
+    // Half a second on either side of the edge is left out, for the statement takes its time.
+    const age = fc.oneof(
+      fc.double({ min: 0, max: 60, noNaN: true }),
+      fc.double({ min: 61, max: 120, noNaN: true }),
+    )
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(age, { maxLength: 6 }),
+        fc.integer({ min: 1, max: 5 }),
+        async (ages, limit) => {
+          await forgetCalls(db.sql)
+          await permitsAgo(db.sql, ages)
+          const answer = await ask('task_get', { callsPerMinute: limit })
+          const young = ages.filter((one) => one < 60.5).sort((a, b) => a - b)
+          const blocking = young[limit - 1]
+          if (blocking === undefined) assert.equal(answer, 'permit')
+          else assert.ok(Math.abs(Number(answer) - (60.5 - blocking) * 1000) < 450, `${answer} ms`)
+        },
+      ),
+      { numRuns: 40 },
+    )
+  })
 
   for (const [kind, limit] of [
     ['tasks_ready', 20],
@@ -147,44 +143,40 @@ describe('the call window', () => {
     assert.equal(await askAfter('2026-11-21 11:59:59.999999+00'), 'permit')
   })
 
-  test(
-    'of so many gives those that asked first as many permits as the next one would have got, and says ' +
-      'how long the next one waits',
-    async () => {
-      await fc.assert(
-        fc.asyncProperty(
-          fc.array(fc.double({ min: 0, max: 120, noNaN: true }), { maxLength: 8 }),
-          fc.integer({ min: 1, max: 6 }),
-          fc.integer({ min: 1, max: 6 }),
-          fc.integer({ min: 1, max: 6 }),
-          async (ages, callsPerMinute, maxConcurrentRequests, wanted) => {
-            await forgetCalls(db.sql)
-            await permitsAgo(
-              db.sql,
-              ages.filter((age) => age < 60 || age > 61),
-            )
-            const young = ages.filter((age) => age < 60).length
-            const calls = Array.from({ length: wanted }, (_, index) => ({
-              kind: 'task_get' as const,
-              path: `/${index}`,
-            }))
-            const limits = { ...LIMITS, callsPerMinute, maxConcurrentRequests }
-            const { callIds, waitMs } = await takePermits(db.sql, calls, [], limits)
-            const room = Math.max(0, Math.min(callsPerMinute - young, maxConcurrentRequests))
-            assert.equal(callIds.length, Math.min(wanted, room))
-            assert.equal(waitMs === null, callIds.length === wanted)
-            const rows = await db.sql<{ path: string }[]>`
+  test('of so many gives the first as many permits as there are, and says how long others wait', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.double({ min: 0, max: 120, noNaN: true }), { maxLength: 8 }),
+        fc.integer({ min: 1, max: 6 }),
+        fc.integer({ min: 1, max: 6 }),
+        fc.integer({ min: 1, max: 6 }),
+        async (ages, callsPerMinute, maxConcurrentRequests, wanted) => {
+          await forgetCalls(db.sql)
+          await permitsAgo(
+            db.sql,
+            ages.filter((age) => age < 60 || age > 61),
+          )
+          const young = ages.filter((age) => age < 60).length
+          const calls = Array.from({ length: wanted }, (_, index) => ({
+            kind: 'task_get' as const,
+            path: `/${index}`,
+          }))
+          const limits = { ...LIMITS, callsPerMinute, maxConcurrentRequests }
+          const { callIds, waitMs } = await takePermits(db.sql, calls, [], limits)
+          const room = Math.max(0, Math.min(callsPerMinute - young, maxConcurrentRequests))
+          assert.equal(callIds.length, Math.min(wanted, room))
+          assert.equal(waitMs === null, callIds.length === wanted)
+          const rows = await db.sql<{ path: string }[]>`
             select path from api_call where id = any(${[...callIds]}::bigint[]) order by id`
-            assert.deepEqual(
-              rows.map(({ path }) => path),
-              calls.slice(0, callIds.length).map(({ path }) => path),
-            )
-          },
-        ),
-        { numRuns: 40 },
-      )
-    },
-  )
+          assert.deepEqual(
+            rows.map(({ path }) => path),
+            calls.slice(0, callIds.length).map(({ path }) => path),
+          )
+        },
+      ),
+      { numRuns: 40 },
+    )
+  })
 
   test('obeys the account’s own limit where it is lower, as last reported', async () => {
     await accountAllows(1)
@@ -195,7 +187,7 @@ describe('the call window', () => {
     assert.ok(Number(await ask('task_get', { callsPerMinute: 1 })) > 50_000)
   })
 
-  test('takes an account without a limit by our own, and one with a limit of nothing for one call', async () => {
+  test('takes an account without a limit by ours, and one with a limit of nothing for one call', async () => {
     await accountAllows(null)
     await permitsAgo(db.sql, [1, 2])
     assert.equal(await ask('task_get', { callsPerMinute: 3 }), 'permit')

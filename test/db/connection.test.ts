@@ -78,7 +78,7 @@ async function offerTls({ dataDirectory, account }: Cluster): Promise<void> {
   if (account !== undefined) await chownTo(account, dataDirectory)
 }
 
-test('TLS to a server whose certificate names it, which may then ask for the password as it likes', async (t) => {
+test('TLS to a server whose certificate names it, which may ask for the password as it likes', async (t) => {
   const { folder, url } = await startServer(t, () => ({ ssl: 'on' }), offerTls)
   const authority = encodeURIComponent(join(folder, 'data', 'server.crt'))
   for (const host of ['127.0.0.1', 'localhost']) {

@@ -6,7 +6,7 @@ import { lasting } from '../support/lasting.ts'
 
 const database = lasting(createTestDatabase)
 
-test('the server ends a session that says nothing, and within two minutes that of a machine that vanished', async (t) => {
+test('the server ends a silent session, and within two minutes that of a vanished machine', async (t) => {
   const db = openDatabase(database.url)
   const session = db.openSession(7_000)
   t.after(() => Promise.all([session.end(), db.close()]))

@@ -103,7 +103,7 @@ test('a command says so in a sentence', async (t) => {
   }
 })
 
-test('a server that lets its own people in without a password may do so when DATABASE_URL has none', async (t) => {
+test('a server that lets people in without a password may do so when DATABASE_URL has none', async (t) => {
   const { port } = await startImpostor(t, [OK])
   const socket = new GuardedSocket({ server: 'here', hasPassword: false }).connect(port, '127.0.0.1')
   t.after(() => socket.destroy())

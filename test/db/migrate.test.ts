@@ -81,7 +81,7 @@ test('who is killed in the middle leaves nothing behind, and the next one makes 
 })
 
 describe('a storerank of another age', () => {
-  test('that is older than the schema refuses with a sentence, whatever it is asked, and changes nothing', async (t) => {
+  test('that is older than the schema refuses with a sentence, and changes nothing', async (t) => {
     const database = await withDatabase(t, createTestDatabase)
     await database.sql`drop schema pgboss cascade`
     await migrateLater(database.sql)
@@ -103,7 +103,7 @@ describe('a storerank of another age', () => {
     assert.equal((await database.sql`select from ledger where account is not null`).count, 0)
   })
 
-  test('that is newer tells a command that only reads to migrate, and brings a database in use up to date', async (t) => {
+  test('that is newer tells readers to migrate, and brings a database in use up to date', async (t) => {
     const database = await withDatabase(t, createTestDatabase)
     const { sql } = database
     await sql`insert into keyword_watch (project, store, keyword, location_code, language_code)
@@ -164,7 +164,7 @@ async function leaveOlderObjects(sql: postgres.Sql): Promise<void> {
 }
 
 describe('the roles of people', () => {
-  test('are not made by who may not, which migrate says, and have their rights once somebody has made them', async (t) => {
+  test('are not made by who may not, as migrate says, and have their rights once they are made', async (t) => {
     const { url } = await attach(t, await makeHome(t))
     const admin = connect(t, url)
     await admin`create role runner login password 'runs'`
@@ -198,7 +198,7 @@ describe('the roles of people', () => {
     await reader.remove()
   })
 
-  test('are shared by the databases of a server, also when several are migrated at the same moment', async (t) => {
+  test('are shared by the databases of a server, also when several are migrated at once', async (t) => {
     const { url } = await attach(t, await makeHome(t))
     const admin = connect(t, url)
     const names = ['one', 'two', 'three', 'four']
@@ -220,36 +220,32 @@ describe('the roles of people', () => {
     }
   })
 
-  test(
-    'have their rights also when another session commits one at this moment, and this one does not see ' +
-      'it yet',
-    async (t) => {
-      const { url } = await attach(t, await makeHome(t))
-      const db = openDatabase(url)
-      t.after(() => db.close())
-      const may = await db.begin(async (tx) => {
-        let isSeen = false
-        const savepoint = async <T>(work: (inner: Transaction) => Promise<T>) => {
-          if (isSeen) return tx.savepoint(work)
-          isSeen = true
-          throw Object.assign(new Error('duplicate key value'), { code: '23505' })
-        }
-        const late = Object.assign(((...given: Parameters<Transaction>) => tx(...given)) as Transaction, tx, {
-          savepoint,
-        })
-        assert.equal(
-          await grantRoles(
-            late,
-            ROLES.map((role) => `grant create on schema public to ${role};`),
-          ),
-          null,
-        )
-        return tx`select has_schema_privilege(role, 'public', 'create') as may
-        from unnest(${ROLES}::text[]) role`
+  test('have their rights also when another session commits one at this moment', async (t) => {
+    const { url } = await attach(t, await makeHome(t))
+    const db = openDatabase(url)
+    t.after(() => db.close())
+    const may = await db.begin(async (tx) => {
+      let isSeen = false
+      const savepoint = async <T>(work: (inner: Transaction) => Promise<T>) => {
+        if (isSeen) return tx.savepoint(work)
+        isSeen = true
+        throw Object.assign(new Error('duplicate key value'), { code: '23505' })
+      }
+      const late = Object.assign(((...given: Parameters<Transaction>) => tx(...given)) as Transaction, tx, {
+        savepoint,
       })
-      assert.deepEqual([...may], [{ may: true }, { may: true }])
-    },
-  )
+      assert.equal(
+        await grantRoles(
+          late,
+          ROLES.map((role) => `grant create on schema public to ${role};`),
+        ),
+        null,
+      )
+      return tx`select has_schema_privilege(role, 'public', 'create') as may
+        from unnest(${ROLES}::text[]) role`
+    })
+    assert.deepEqual([...may], [{ may: true }, { may: true }])
+  })
 })
 
 function connect(t: TestContext, url: string): postgres.Sql {

@@ -59,7 +59,7 @@ test('the schema is that of docs/schema.txt: `npm run schema` writes it anew', {
 // Where such a function sorts columns that are then converted to those that it returns, Postgres 15 takes its
 // query for one that only reads, and a statement trigger on a table that it writes (of an audit, of the crash
 // harness) ends it: "AfterTriggerSaveEvent() called outside of query".
-test('no SQL function that returns rows writes: a trigger of somebody else on its table would stop it', async (t) => {
+test('no SQL function that returns rows writes: a trigger of a person would stop it', async (t) => {
   const { sql } = await open(t)
   const writing = await sql`
     select proname from pg_proc
@@ -69,12 +69,9 @@ test('no SQL function that returns rows writes: a trigger of somebody else on it
   assert.deepEqual([...writing], [])
 })
 
-test(
-  'every view, function and trigger of the database is defined exactly once, and each view in the file ' +
-    'of its name',
-  async (t) => {
-    const { sql } = await open(t)
-    const rows = await sql<{ key: string }[]>`
+test('every view, function and trigger is defined once, and each view in the file of its name', async (t) => {
+  const { sql } = await open(t)
+  const rows = await sql<{ key: string }[]>`
     select 'view ' || relname as key from pg_class where relkind = 'v'
       and relnamespace = 'public'::regnamespace
     union all
@@ -82,19 +79,18 @@ test(
       where pronamespace = 'public'::regnamespace
     union all
     select format('trigger %s on %s', tgname, tgrelid::regclass) from pg_trigger where not tgisinternal`
-    const foundation = [...(TEXTS[0] ?? '').matchAll(/^create function (\w+)/gm)].map(
-      ([, name]) => `function ${name}`,
-    )
-    assert.deepEqual(
-      [...OBJECTS.definitions.map(({ key }) => key), ...foundation].sort(),
-      rows.map(({ key }) => key).sort(),
-    )
-    for (const { noun, text } of FILES) {
-      for (const [, view] of text.matchAll(/^create or replace view (\w+)/gm))
-        assert.equal(view?.replaceAll('_', '-'), noun)
-    }
-  },
-)
+  const foundation = [...(TEXTS[0] ?? '').matchAll(/^create function (\w+)/gm)].map(
+    ([, name]) => `function ${name}`,
+  )
+  assert.deepEqual(
+    [...OBJECTS.definitions.map(({ key }) => key), ...foundation].sort(),
+    rows.map(({ key }) => key).sort(),
+  )
+  for (const { noun, text } of FILES) {
+    for (const [, view] of text.matchAll(/^create or replace view (\w+)/gm))
+      assert.equal(view?.replaceAll('_', '-'), noun)
+  }
+})
 
 test('every comment and every right of the database is given exactly once', async (t) => {
   const { sql } = await open(t)
@@ -142,7 +138,7 @@ test('every column of a view says what it is: by its name, or itself where it is
   )
 })
 
-test('definitions that are applied again, in whatever order and alone, change nothing and lose nothing', async (t) => {
+test('definitions that are applied again, in whatever order and alone, change nothing', async (t) => {
   const database = await open(t)
   const before = await describeAll(database)
   for (const { text } of OBJECTS.definitions.toReversed()) {
@@ -155,7 +151,7 @@ test('definitions that are applied again, in whatever order and alone, change no
   assert.deepEqual(await describeAll(database), before)
 })
 
-test('whatever an earlier version had, the database then has the objects of the files and no others', async (t) => {
+test('whatever an earlier version had, the database has the objects of the files alone', async (t) => {
   const database = await open(t)
   const before = await describeAll(database)
   await leaveOlderObjects(database)

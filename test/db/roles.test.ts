@@ -130,7 +130,7 @@ describe('the rights of people', () => {
     assert.deepEqual(await rightsOf(owner, editor.name), sorted(may))
   })
 
-  test('hold no sequence, no schema to make things in, and nothing of the queue and the migrations', async () => {
+  test('hold no sequence, no schema to make things in, nothing of the queue and migrations', async () => {
     for (const { name } of [editor, reader]) {
       const [row] = await owner`
         select

@@ -147,7 +147,7 @@ describe('every setting of a login that our statements stand on', () => {
     },
   )
 
-  test('may be otherwise: what is watched is migrated for, planned, posted, collected and shown', async (t) => {
+  test('may be otherwise: what is watched is migrated, planned, posted, collected and shown', async (t) => {
     const world = await openWorld(t, await createDatabaseWith(HOSTILE))
     await measure(world)
     for (const { name } of await world.db.sql.unsafe(VIEWS)) {

@@ -86,7 +86,7 @@ async function useFirst(): Promise<WeakRef<object>> {
   }
 }
 
-test('a database is let go when it is closed, and the next one asks nothing beside its statement', async () => {
+test('a database is let go when it is closed, and the next one asks its statement alone', async () => {
   const first = await useFirst()
   const next = openDatabase(database.url, { name: 'next' })
   const [row] = await next.sql<{ texts: string[]; sessions: number }[]>`

@@ -24,7 +24,7 @@ after(async () => {
   await database.drop()
 })
 
-test('what the first caller of a statement had in hand is let go, in a transaction and without one', async () => {
+test('what the first caller of a statement had in hand is let go, in a transaction or not', async () => {
   // What the driver says itself in a transaction holds the first one.
   await db.begin(async (tx) => void (await tx`select 1`))
   const results = [await runWith(inTransaction), await runWith(alone)]

@@ -156,7 +156,7 @@ describe('a pool that lost a session', () => {
     await answer
   })
 
-  test('lets the transactions on its other connections end, and has no more connections than before', async (t) => {
+  test('lets the transactions on its other connections end, and has no more of these', async (t) => {
     const name = 'the pool that lost'
     const db = openDatabase(database.url, { name, maxConnections: 3 })
     t.after(() => db.close())

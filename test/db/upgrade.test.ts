@@ -163,7 +163,7 @@ test('a later version changes columns that our views and functions read, and not
   })
 })
 
-test('a later version that changes a column which a view of a person reads is refused with its name', async (t) => {
+test('a version that changes a column which a view of a person reads is refused by its name', async (t) => {
   const { sql, url } = await makeDatabase(t, present)
   const later = writeLaterVersion(t, TABLES_CHANGE)
   await sql`create view mine as select title from rank_history`

@@ -136,7 +136,7 @@ describe('app_change', () => {
     ])
   })
 
-  test('leaves out other apps that the page shows, and a detail that only one measurement knows', async () => {
+  test('leaves out other apps of the page, and a detail that only one measurement knows', async () => {
     await list.addApp({ ...PLACE, info: true })
     const old = await listing({ details: { similarApps: [1], genres: ['a'] } })
     const now = await listing({ details: { similarApps: [2], genres: ['a'], motto: 'new' } })
@@ -145,7 +145,7 @@ describe('app_change', () => {
     assert.deepEqual(await changes(), [])
   })
 
-  test('compares what the project asked for: of a weekly watch the weeks, where another project asks daily', async () => {
+  test('compares what the project asked for: of a weekly watch weeks, though another asks daily', async () => {
     await list.addApp({ ...PLACE, info: true })
     await list.addApp({ ...PLACE, info: true, project: 'wellness', every: '7 days' })
     for (const [day, version] of [

@@ -29,7 +29,7 @@ async function compare(slot: string, fields: { back?: string; tag?: string; targ
   return rows.map(({ line }) => line)
 }
 
-test('a list is compared where both times were measured whole, and an app where both say where it stands', async () => {
+test('a list is compared where both were measured whole, an app where both say where it is', async () => {
   await list.addApp()
   for (const keyword of ['both', 'gap now', 'gap then', 'part'])
     await list.addKeyword({ keyword, depth: 3, ...(keyword === 'part' ? { tags: ['core'] } : {}) })

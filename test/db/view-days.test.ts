@@ -48,7 +48,7 @@ describe('rank_daily', () => {
     ])
   })
 
-  test('has the last gap of a day without a measurement, and pending only where nothing of it is over', async () => {
+  test('has the last gap of a day without a measurement, pending only where none is over', async () => {
     await list.addApp()
     await list.addKeyword({ every: '6 hours' })
     await list.setNow('2026-03-12 07:00+00')
@@ -60,7 +60,7 @@ describe('rank_daily', () => {
     assert.equal((await days()).at(-1), '03-12 12 00 5 ranked')
   })
 
-  test('has the days of the time zone of the project, also one of 25 hours with two daily slots', async () => {
+  test('has the days of the project’s time zone, also one of 25 hours with two daily slots', async () => {
     await list.sql`insert into project (name, timezone) values ('fitness', 'Atlantic/Azores')`
     await list.addApp()
     await list.setNow('2026-10-20 13:00+00')
@@ -82,7 +82,7 @@ describe('rank_daily', () => {
     assert.deepEqual(await days(), ['03-10 10 18 3 ranked'])
   })
 
-  test('has one row of a day on which a period ended and the next began, whichever of them was measured', async () => {
+  test('has one row of a day on which a period ended and the next began', async () => {
     await list.addApp()
     await list.addKeyword({ every: '12 hours' })
     await captureAt('yoga', '2026-03-10 12:00+00', 3)
@@ -124,7 +124,7 @@ describe('visibility', () => {
     select list, round(visibility, 4)::float8 as visibility, ranked, measured, due, measured_share::float8
     from visibility('fitness', '2026-03-10', '2026-03-10' ${more}) order by list`
 
-  test('is what the keywords weigh at their ranks, of what they would weigh at rank 1, by the curve', async () => {
+  test('is what keywords weigh at their ranks, of what they would at rank 1, by the curve', async () => {
     await list.addApp()
     await list.addKeyword({ weight: 3 })
     await list.addKeyword({ keyword: 'zen' })
@@ -168,28 +168,25 @@ describe('visibility', () => {
     )
   })
 
-  test(
-    'adds up the ranks of the days: of both stores, of an app that left, and of lists that could be read ' +
-      'in part',
-    async () => {
-      for (const app_id of ['1001', '1002', '1003']) await list.addApp({ app_id })
-      await list.addApp({ store: 'android_store', app_id: 'com.acme.yoga' })
-      await list.addKeyword({ weight: 3, every: '12 hours' })
-      for (const keyword of ['zen', 'calm']) await list.addKeyword({ keyword })
-      await list.addKeyword({ store: 'android_store', keyword: 'chess' })
-      const slot = (day: number, hour = '00') => `2026-03-${day} ${hour}:00+00`
-      await list.capture('yoga', slot(10, '12'), ['1002', '1001'])
-      await list.capture('yoga', slot(11), ['1002', '7', '1003'], { reason: 'One item could not be read.' })
-      await list.capture('yoga', slot(11, '12'), ['7', '1001'], { reason: 'One item could not be read.' })
-      await list.capture('zen', slot(10), ['7', '8', '1002'])
-      await list.capture('zen', slot(11), ['1001', '1003'])
-      await list.leaveGap('calm', slot(10), 'failed')
-      await list.capture('calm', slot(11), ['1002'], { reason: 'One item could not be read.' })
-      await list.capture('chess', slot(11), ['com.other', 'com.acme.yoga'])
-      await list.setNow('2026-03-11 06:00+00')
-      await list.sql`delete from app_watch where app_id = '1002'`
-      await list.setNow('2026-03-11 13:00+00')
-      const summed = await list.sql`
+  test('adds up the ranks of the days: of both stores, of apps that left, of lists in part', async () => {
+    for (const app_id of ['1001', '1002', '1003']) await list.addApp({ app_id })
+    await list.addApp({ store: 'android_store', app_id: 'com.acme.yoga' })
+    await list.addKeyword({ weight: 3, every: '12 hours' })
+    for (const keyword of ['zen', 'calm']) await list.addKeyword({ keyword })
+    await list.addKeyword({ store: 'android_store', keyword: 'chess' })
+    const slot = (day: number, hour = '00') => `2026-03-${day} ${hour}:00+00`
+    await list.capture('yoga', slot(10, '12'), ['1002', '1001'])
+    await list.capture('yoga', slot(11), ['1002', '7', '1003'], { reason: 'One item could not be read.' })
+    await list.capture('yoga', slot(11, '12'), ['7', '1001'], { reason: 'One item could not be read.' })
+    await list.capture('zen', slot(10), ['7', '8', '1002'])
+    await list.capture('zen', slot(11), ['1001', '1003'])
+    await list.leaveGap('calm', slot(10), 'failed')
+    await list.capture('calm', slot(11), ['1002'], { reason: 'One item could not be read.' })
+    await list.capture('chess', slot(11), ['com.other', 'com.acme.yoga'])
+    await list.setNow('2026-03-11 06:00+00')
+    await list.sql`delete from app_watch where app_id = '1002'`
+    await list.setNow('2026-03-11 13:00+00')
+    const summed = await list.sql`
       select day, store, app_id,
         (100 * coalesce(sum(weight / rank), 0) / nullif(sum(weight)
           filter (where is_measured), 0))::numeric::float8 as visibility,
@@ -202,26 +199,25 @@ describe('visibility', () => {
       from (select *, outcome in ('ranked', 'not_in_top') as is_measured
         from rank_daily('fitness', '2026-03-10', '2026-03-11')) r
       group by 1, 2, 3 order by 1, 2, 3`
-      const rows = await list.sql`
+    const rows = await list.sql`
       select day, store, app_id, visibility::float8, due, measured, ranked, top_1, top_3, beyond, best_rank,
         average_rank::float8
       from visibility('fitness', '2026-03-10', '2026-03-11', in_enough => 0) order by 1, 2, 3`
-      assert.deepEqual([...rows], [...summed])
-      assert.deepEqual(
-        rows.map(({ app_id, due, measured, ranked }) => [app_id, due, measured, ranked].join(' ')),
-        [
-          'com.acme.yoga 1 0 0',
-          '1001 3 2 1',
-          '1002 3 2 2',
-          '1003 3 2 0',
-          'com.acme.yoga 1 1 1',
-          '1001 3 2 2',
-          '1002 2 2 1',
-          '1003 3 1 1',
-        ],
-      )
-    },
-  )
+    assert.deepEqual([...rows], [...summed])
+    assert.deepEqual(
+      rows.map(({ app_id, due, measured, ranked }) => [app_id, due, measured, ranked].join(' ')),
+      [
+        'com.acme.yoga 1 0 0',
+        '1001 3 2 1',
+        '1002 3 2 2',
+        '1003 3 2 0',
+        'com.acme.yoga 1 1 1',
+        '1001 3 2 2',
+        '1002 2 2 1',
+        '1003 3 1 1',
+      ],
+    )
+  })
 
   test('is what the measured keywords alone make of it, however many gaps stand beside them', async () => {
     const rank = fc.option(fc.integer({ min: 1, max: 5 }))

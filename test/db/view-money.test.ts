@@ -112,7 +112,7 @@ describe('unit_price', () => {
     )
   })
 
-  test('is the greatest of the specification, the price list of the account, and what was charged', async () => {
+  test('is the greatest of the specification, the account’s price list, and what was charged', async () => {
     const prices = [
       { function: 'app_searches', normalMicros: 1500, highMicros: 2000 },
       { function: 'app_info', normalMicros: 100, highMicros: 5000 },
@@ -231,7 +231,7 @@ describe('of the page of an app', () => {
     await list.setNow('2026-03-14 13:00+00')
   })
 
-  test('ratings_daily has the last measurement of each day, and the change since the one before', async () => {
+  test('ratings_daily has each day’s last measurement, and the change since the one before', async () => {
     await list.describeApp('1001', '2026-03-10 12:00+00', {
       rating: 4.5,
       votes_count: 100,

@@ -131,7 +131,7 @@ for (const statistics of [false, true]) {
   })
 }
 
-test('one keyword of a thousand is found without the others, also where there are no statistics', async () => {
+test('one keyword of a thousand is found without the others, also without statistics', async () => {
   const large = await createTestDatabase()
   const largeDb = openDatabase(large.url)
   try {

@@ -134,7 +134,7 @@ describe('the views of trouble', () => {
       assert.match(message ?? '', new RegExp(`^keyword_watch ${first} of this project`))
     })
 
-    test('names the category that was most likely meant, and none before the categories are loaded', async () => {
+    test('names the category that was likely meant, and none before categories are loaded', async () => {
       await list.addChart({ category: 'game_puzle' })
       assert.deepEqual([...(await problems())], [])
       await list.sql`insert into category (store, name) values
@@ -155,7 +155,7 @@ describe('the views of trouble', () => {
       assert.deepEqual([...(await problems())], [])
     })
 
-    test('has charts like keywords: place, language, money, failure, twins of the same category alone', async () => {
+    test('has charts like keywords: place, language, money, failure, twins of one category', async () => {
       await list.addChart({ collection: 'topgrossing', location_code: 9999, language_code: 'xx' })
       await list.sql`insert into location (store, code, name) values ('android_store', 2840, 'United States')`
       await list.sql`insert into language values ('android_store', 'en', 'English')`

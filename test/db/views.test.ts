@@ -239,7 +239,7 @@ describe('the views of ranks', () => {
     )
   })
 
-  test('what fell out of the top or came into it has a change, and what was not measured has none', async () => {
+  test('what left the top or came into it has a change, and what was not measured has none', async () => {
     await list.setNow('2026-03-01 13:00+00')
     await list.addKeyword({ depth: 100 })
     await list.addApp()

@@ -33,7 +33,7 @@ describe('a watch of a chart', () => {
     )
   })
 
-  test('without a category is another than with one, and each is measured once for all projects', async () => {
+  test('without a category is another than with one; each is measured once for all projects', async () => {
     for (const project of ['fitness', 'wellness']) {
       await list.addChart({ project })
       await list.addChart({ project, category: 'game' })
@@ -45,7 +45,7 @@ describe('a watch of a chart', () => {
     assert.equal((await list.sql`select from watch_period`).count, 4)
   })
 
-  test('goes on in its period when depth, html or priority change, and begins another with another category', async () => {
+  test('goes on in its period when depth or priority change, and begins another by category', async () => {
     await list.addChart()
     await list.sql`update chart_watch set depth = 200, html = true, priority = 2, note = 'why'`
     const rows = await list.sql`select depth, html, priority, ended_at from watch_period`

@@ -169,7 +169,7 @@ describe('a watch over time', () => {
     assert.ok(slots.every(({ owners }) => owners === 1))
   })
 
-  test('a change of `every` on the day the clocks change begins on the grid, in a session of that zone', async () => {
+  test('a change of `every` on the day the clocks change begins on the grid, in that zone', async () => {
     await list.sql`set timezone = 'America/New_York'`
     await list.setNow('2026-11-01 13:00+00')
     await list.addKeyword({ every: '6 hours' })

@@ -115,36 +115,32 @@ for (const [what, write] of [
   })
 }
 
-test(
-  'two statements on the same targets and projects, in opposite orders, wait for each other and never ' +
-    'deadlock',
-  async () => {
-    const insert = (project: string, order: string) => `
+test('two statements on the same targets in opposite orders wait and never deadlock', async () => {
+  const insert = (project: string, order: string) => `
     insert into keyword_watch (project, store, keyword, location_code, language_code)
     select '${project}' || n % 7, 'ios_store', 'word ' || n, 2840, 'en'
     from generate_series(1, ${PER_STATEMENT}) n order by n ${order}`
-    const sessions = await Promise.all([sql.reserve(), sql.reserve(), sql.reserve()])
-    const [gate, one, other] = sessions as [postgres.ReservedSql, postgres.ReservedSql, postgres.ReservedSql]
-    try {
-      // Both stand before their first target when the third lets go.
-      await gate.unsafe('begin; lock table target in share mode')
-      const running = [
-        one.unsafe(insert('a', 'asc')).execute(),
-        other.unsafe(insert('b', 'desc')).execute(),
-      ] as const
-      await waitForLocks(2)
-      await gate.unsafe('commit')
-      await Promise.all(running)
-    } finally {
-      await gate.unsafe('rollback')
-      for (const session of sessions) session.release()
-    }
-    const [counts] = await sql`
+  const sessions = await Promise.all([sql.reserve(), sql.reserve(), sql.reserve()])
+  const [gate, one, other] = sessions as [postgres.ReservedSql, postgres.ReservedSql, postgres.ReservedSql]
+  try {
+    // Both stand before their first target when the third lets go.
+    await gate.unsafe('begin; lock table target in share mode')
+    const running = [
+      one.unsafe(insert('a', 'asc')).execute(),
+      other.unsafe(insert('b', 'desc')).execute(),
+    ] as const
+    await waitForLocks(2)
+    await gate.unsafe('commit')
+    await Promise.all(running)
+  } finally {
+    await gate.unsafe('rollback')
+    for (const session of sessions) session.release()
+  }
+  const [counts] = await sql`
     select (select count(*)::int from target where subject like 'word %') as targets,
       (select count(*)::int from watch_period) as periods`
-    assert.deepEqual(counts, { targets: PER_STATEMENT, periods: 2 * PER_STATEMENT })
-  },
-)
+  assert.deepEqual(counts, { targets: PER_STATEMENT, periods: 2 * PER_STATEMENT })
+})
 
 test('a column that must have a value says so in a sentence, whichever it is', async () => {
   await sql.unsafe(WATCH)

@@ -282,29 +282,25 @@ describe('a watch that is written', () => {
     await list.addChart({ category: 'family', age_rating: 'ages_6_8' })
   })
 
-  test(
-    'a chart without a store is one of the android_store; those of both stores are taken by name, and ' +
-      'deep',
-    async () => {
-      await list.sql`insert into chart_watch (project, collection, location_code, language_code)
+  test('a chart without a store is of the android_store; those of both are taken by name', async () => {
+    await list.sql`insert into chart_watch (project, collection, location_code, language_code)
       select 'fitness', unnest(chart_collections('android_store')), 2840, 'en'`
-      await list.sql`insert into chart_watch (project, store, collection, category, depth, location_code,
+    await list.sql`insert into chart_watch (project, store, collection, category, depth, location_code,
       language_code)
       select 'fitness', 'ios_store', unnest(chart_collections('ios_store')), 'games', 1000, 2840, 'en'`
-      const counts = await list.sql`
+    const counts = await list.sql`
       select t.store, count(*)::int as charts, max(p.depth) as depth
       from watch_period p join target t on t.id = p.target_id where p.kind = 'chart' group by 1 order by 1`
-      assert.deepEqual(
-        [...counts],
-        [
-          { store: 'android_store', charts: 7, depth: 100 },
-          { store: 'ios_store', charts: 6, depth: 1000 },
-        ],
-      )
-    },
-  )
+    assert.deepEqual(
+      [...counts],
+      [
+        { store: 'android_store', charts: 7, depth: 100 },
+        { store: 'ios_store', charts: 6, depth: 1000 },
+      ],
+    )
+  })
 
-  test('charts that a store has not are refused in words, and one that is there may still be edited', async () => {
+  test('charts that a store has not are refused, and one that is there may still be edited', async () => {
     const refused: [{ collection: string; category?: string }, RegExp][] = [
       [
         { collection: 'top_free_ios' },

@@ -59,23 +59,19 @@ test('one cycle measures what is watched, and the second buys nothing', async ()
   assert.equal(posted, 1)
 })
 
-test(
-  'a cycle ends with the reports where there is a folder for them, and goes on when they cannot be ' +
-    'written',
-  async (t) => {
-    const folder = await mkdtemp(join(tmpdir(), 'storerank-cycle-'))
-    t.after(() => rm(folder, { recursive: true }))
-    const troubles: string[] = []
-    const options = { ...QUIET, onTrouble: (problem: string) => troubles.push(problem) }
-    await cycle(undefined, options, { reports: { folder, title: null, logo: null } })
-    assert.deepEqual(await readdir(folder), ['fitness.html'])
-    const { outstanding } = await cycle(undefined, options, {
-      reports: { folder: '/dev/null/pages', title: null, logo: null },
-    })
-    assert.equal(outstanding.posted, 0)
-    assert.match(troubles.join(), /The reports were not written: REPORT_DIR cannot be made/)
-  },
-)
+test('a cycle ends with the reports where they have a folder, whether they can be written', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'storerank-cycle-'))
+  t.after(() => rm(folder, { recursive: true }))
+  const troubles: string[] = []
+  const options = { ...QUIET, onTrouble: (problem: string) => troubles.push(problem) }
+  await cycle(undefined, options, { reports: { folder, title: null, logo: null } })
+  assert.deepEqual(await readdir(folder), ['fitness.html'])
+  const { outstanding } = await cycle(undefined, options, {
+    reports: { folder: '/dev/null/pages', title: null, logo: null },
+  })
+  assert.equal(outstanding.posted, 0)
+  assert.match(troubles.join(), /The reports were not written: REPORT_DIR cannot be made/)
+})
 
 test('a cycle is done though the rules of alerts cannot be looked at, and says so', async (t) => {
   const { sql } = world.db

@@ -161,54 +161,47 @@ describe('refunds', () => {
     )
   })
 
-  test(
-    'are what was charged for the units that did not come, to the millionth, whatever it cost and ' +
-      'however many pay',
-    async () => {
-      const bill = fc.record({
-        chargedMicros: fc.integer({ min: 0, max: 20_000_000 }),
-        payers: fc.integer({ min: 1, max: 6 }),
-        depth: fc.integer({ min: 1, max: 2400 }),
-        results: fc.integer({ min: 0, max: 2500 }),
-      })
-      await fc.assert(
-        fc.asyncProperty(fc.array(bill, { minLength: 1, maxLength: 40 }), async (bills) => {
-          await clear(world)
-          const captures = bills.map((one, i) => ({
-            serviceId: `task ${i}`,
-            statusCode: 20000,
-            capturedAt: null,
-            checkUrl: null,
-            resultsReturned: one.results,
-            pages: [],
-            problem: null,
-            resultsCount: null,
-            appIds: [],
-            absolute: null,
-            incomplete: null,
-          }))
-          await chargeTasks(bills)
-          await world.db.begin((tx) => insertRankings(tx, captures))
-          const refunds = await world.db.sql<{ serviceId: string; micros: number; most: number }[]>`
+  test('are what was charged for the units that did not come, to the millionth', async () => {
+    const bill = fc.record({
+      chargedMicros: fc.integer({ min: 0, max: 20_000_000 }),
+      payers: fc.integer({ min: 1, max: 6 }),
+      depth: fc.integer({ min: 1, max: 2400 }),
+      results: fc.integer({ min: 0, max: 2500 }),
+    })
+    await fc.assert(
+      fc.asyncProperty(fc.array(bill, { minLength: 1, maxLength: 40 }), async (bills) => {
+        await clear(world)
+        const captures = bills.map((one, i) => ({
+          serviceId: `task ${i}`,
+          statusCode: 20000,
+          capturedAt: null,
+          checkUrl: null,
+          resultsReturned: one.results,
+          pages: [],
+          problem: null,
+          resultsCount: null,
+          appIds: [],
+          absolute: null,
+          incomplete: null,
+        }))
+        await chargeTasks(bills)
+        await world.db.begin((tx) => insertRankings(tx, captures))
+        const refunds = await world.db.sql<{ serviceId: string; micros: number; most: number }[]>`
           select service_id as "serviceId", sum(amount_micros)::bigint as micros, max(amount_micros) as most
           from charge where kind = 'refund' group by 1`
-          const expected = bills.flatMap(({ chargedMicros, depth, results }, i) => {
-            const posted = billingUnits('ios_store', 'app_searches', depth)
-            const returned = Math.min(posted, billingUnits('ios_store', 'app_searches', results))
-            const micros = Math.floor((chargedMicros * (posted - returned)) / posted)
-            return micros === 0 ? [] : [[`task ${i}`, -micros]]
-          })
-          assert.deepEqual(
-            refunds.map(({ serviceId, micros }) => [serviceId, micros]).sort(),
-            expected.sort(),
-          )
-          assert.ok(refunds.every(({ most }) => most <= 0))
-          assert.deepEqual(await readSpendDifferences(world.db.sql), [])
-        }),
-        { numRuns: 10 },
-      )
-    },
-  )
+        const expected = bills.flatMap(({ chargedMicros, depth, results }, i) => {
+          const posted = billingUnits('ios_store', 'app_searches', depth)
+          const returned = Math.min(posted, billingUnits('ios_store', 'app_searches', results))
+          const micros = Math.floor((chargedMicros * (posted - returned)) / posted)
+          return micros === 0 ? [] : [[`task ${i}`, -micros]]
+        })
+        assert.deepEqual(refunds.map(({ serviceId, micros }) => [serviceId, micros]).sort(), expected.sort())
+        assert.ok(refunds.every(({ most }) => most <= 0))
+        assert.deepEqual(await readSpendDifferences(world.db.sql), [])
+      }),
+      { numRuns: 10 },
+    )
+  })
 
   test('split a remainder to the first project', async () => {
     for (const project of ['one', 'three', 'two', 'zwei', 'zwo', 'zz', 'zzz']) {

@@ -238,25 +238,21 @@ describe('a slot that ended', () => {
     assert.deepEqual([...measured], [{ slot: '03-11 00' }, { slot: '03-11 06' }])
   })
 
-  test(
-    'for one watch and still runs for others, at many targets at once, is closed in transactions that ' +
-      'stay small',
-    async () => {
-      await planning.watch('a', ['yoga', 'zen', 'tai chi'], { every: '1 hour' })
-      await planning.watch('b', ['yoga', 'zen', 'tai chi'])
-      await planning.setNow('2026-03-11 04:00+00')
-      const written: number[] = []
-      const counted: Database['begin'] = async (work, options) => {
-        const closed = await planning.db.begin(work, options)
-        if (options?.name === 'Closing the slots') written.push((closed as ClosedSlots).missed ?? closed)
-        return closed
-      }
-      await closeEndedSlots({ ...planning.db, begin: counted }, 4)
-      // Of each target the day before, eleven hours of it and three of today; the slot of midnight runs.
-      assert.equal((await gaps()).length, 3 * 15)
-      assert.ok(Math.max(...written) <= 4, written.join())
-    },
-  )
+  test('for one watch and still runs for others is closed in transactions that stay small', async () => {
+    await planning.watch('a', ['yoga', 'zen', 'tai chi'], { every: '1 hour' })
+    await planning.watch('b', ['yoga', 'zen', 'tai chi'])
+    await planning.setNow('2026-03-11 04:00+00')
+    const written: number[] = []
+    const counted: Database['begin'] = async (work, options) => {
+      const closed = await planning.db.begin(work, options)
+      if (options?.name === 'Closing the slots') written.push((closed as ClosedSlots).missed ?? closed)
+      return closed
+    }
+    await closeEndedSlots({ ...planning.db, begin: counted }, 4)
+    // Of each target the day before, eleven hours of it and three of today; the slot of midnight runs.
+    assert.equal((await gaps()).length, 3 * 15)
+    assert.ok(Math.max(...written) <= 4, written.join())
+  })
 
   const ways = {
     'nobody had planned it': async () => {},

@@ -61,29 +61,25 @@ async function countWaiting(): Promise<number> {
   return row?.waiting ?? 0
 }
 
-test(
-  'a link to the store is kept once for all captures of a target, as the service said last, and not ' +
-    'shown for a gap',
-  async () => {
-    const batch = await fetchBatch(4)
-    await askedEnough(world)
-    await world.db.sql`update target set check_url = 'https://old.example.com'`
-    const told = bend(bend(batch, 0, { checkUrl: null }), 1, { checkUrl: 'https://new.example.com' })
-    await store(world, bend(told, 2, { resultsCount: 1e300 }))
-    const ids = batch.slice(0, 3).map((one) => one.item.serviceId)
-    const rows = await world.db.sql`
+test('a link to the store is kept once for a target, as it was said last, and not for a gap', async () => {
+  const batch = await fetchBatch(4)
+  await askedEnough(world)
+  await world.db.sql`update target set check_url = 'https://old.example.com'`
+  const told = bend(bend(batch, 0, { checkUrl: null }), 1, { checkUrl: 'https://new.example.com' })
+  await store(world, bend(told, 2, { resultsCount: 1e300 }))
+  const ids = batch.slice(0, 3).map((one) => one.item.serviceId)
+  const rows = await world.db.sql`
     select r.gap, r.check_url from ranking_slot r join task k using (target_id, slot)
     where k.service_id = any(${ids}) order by array_position(${ids}::text[], k.service_id)`
-    assert.deepEqual(
-      rows.map((row) => ({ ...row })),
-      [
-        { gap: null, check_url: 'https://old.example.com' },
-        { gap: null, check_url: 'https://new.example.com' },
-        { gap: 'failed', check_url: null },
-      ],
-    )
-  },
-)
+  assert.deepEqual(
+    rows.map((row) => ({ ...row })),
+    [
+      { gap: null, check_url: 'https://old.example.com' },
+      { gap: null, check_url: 'https://new.example.com' },
+      { gap: 'failed', check_url: null },
+    ],
+  )
+})
 
 describe('a batch that the database refuses', () => {
   test('is halved until each bad result fails alone and is kept; the rest is stored', async () => {
@@ -351,28 +347,24 @@ describe('the job that brought a batch', () => {
   })
 })
 
-test(
-  'a batch locks its tasks in the order of their ids before it changes any, so that two batches cannot ' +
-    'deadlock',
-  async () => {
-    const batch = await fetchBatch(2)
-    const [first, last] = await world.db.sql<{ id: string; serviceId: string }[]>`
+test('a batch locks its tasks in the order of their ids, so that two batches cannot deadlock', async () => {
+  const batch = await fetchBatch(2)
+  const [first, last] = await world.db.sql<{ id: string; serviceId: string }[]>`
     select id, service_id as "serviceId" from task order by id`
-    const unusable = batch.map((fetched): Fetched => {
-      if (fetched.item.serviceId !== last?.serviceId) return fetched
-      const { item } = fetched
-      return { kind: 'unreadable', item, path: 'items', problem: 'It is odd.', bodyGzip: compressBody(null) }
-    })
-    let storing: Promise<unknown> = Promise.resolve()
-    await world.db.begin(async (tx) => {
-      await tx`select from task where id = ${first?.id ?? ''} for update`
-      storing = store(world, unusable)
-      await until('the batch waits for the first task', async () => (await countWaiting()) > 0)
-      await tx`select from task where id = ${last?.id ?? ''} for update nowait`
-    })
-    await storing
-  },
-)
+  const unusable = batch.map((fetched): Fetched => {
+    if (fetched.item.serviceId !== last?.serviceId) return fetched
+    const { item } = fetched
+    return { kind: 'unreadable', item, path: 'items', problem: 'It is odd.', bodyGzip: compressBody(null) }
+  })
+  let storing: Promise<unknown> = Promise.resolve()
+  await world.db.begin(async (tx) => {
+    await tx`select from task where id = ${first?.id ?? ''} for update`
+    storing = store(world, unusable)
+    await until('the batch waits for the first task', async () => (await countWaiting()) > 0)
+    await tx`select from task where id = ${last?.id ?? ''} for update nowait`
+  })
+  await storing
+})
 
 test('slots on both sides of a month are stored by one batch, in partitions made on demand', async () => {
   await world.close()

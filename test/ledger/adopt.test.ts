@@ -248,26 +248,22 @@ describe('evidence', () => {
   })
 })
 
-test(
-  'what the service took is learned by the billing unit, rounded up, and by the dearest of several ' +
-    'answers',
-  async (t) => {
-    t.after(async () => {
-      await world.db.sql`delete from charged_price`
-      await rememberPrices(world.db.sql)
-    })
-    const postId = await planPost(world, ['yoga', 'pilates'], { depth: 300 })
-    const claim = await claimPost(world.db, postId, randomUUID(), depsOf(world))
-    assert.ok(claim.kind === 'claimed')
-    const created = claim.post.tasks.map((task, n) => {
-      const tag = parseTag(task.tag)
-      assert.ok(tag !== null)
-      return { ...tag, serviceId: `s-${n}`, costMicros: 3601 - n }
-    })
-    await record(created)
-    const [price] = await world.db.sql`
+test('what the service took is learned by the unit, rounded up, by the dearest answer', async (t) => {
+  t.after(async () => {
+    await world.db.sql`delete from charged_price`
+    await rememberPrices(world.db.sql)
+  })
+  const postId = await planPost(world, ['yoga', 'pilates'], { depth: 300 })
+  const claim = await claimPost(world.db, postId, randomUUID(), depsOf(world))
+  assert.ok(claim.kind === 'claimed')
+  const created = claim.post.tasks.map((task, n) => {
+    const tag = parseTag(task.tag)
+    assert.ok(tag !== null)
+    return { ...tag, serviceId: `s-${n}`, costMicros: 3601 - n }
+  })
+  await record(created)
+  const [price] = await world.db.sql`
     select unit_micros from charged_price where store = 'ios_store' and function = 'app_searches'
       and priority = 1`
-    assert.equal(price?.unit_micros, 1201)
-  },
-)
+  assert.equal(price?.unit_micros, 1201)
+})

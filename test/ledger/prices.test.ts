@@ -159,7 +159,7 @@ describe('a billing unit that the service has changed', () => {
 })
 
 describe('a price', () => {
-  test('that is twice the list is known for one by the second depth, and not taken for a unit again', async () => {
+  test('that is twice the list is known by the second depth, and not taken for a unit again', async () => {
     await chargeTasks([{ depth: 100, costMicros: 2400 }])
     assert.deepEqual(await readUnit(), { results: 50, micros: 1200 })
     for (const depth of [10, 100, 300]) {
@@ -240,7 +240,7 @@ describe('one answer with a wrong cost', () => {
     assert.deepEqual(await readMoney(world.db), { charge: 6_003_600 })
   })
 
-  test('is corrected within the hour, by the list of the service, and leaves the budget of its day', async () => {
+  test('is corrected within the hour by the service’s list, and leaves the budget of its day', async () => {
     await buyWithWrongCost()
     const audit = () => auditDoubted(world.db, world.client, { overdueAfterMs: 60_000 })
     assert.equal(await audit(), 0)

@@ -109,33 +109,29 @@ describe('the queue', () => {
     assert.deepEqual(await planning.plannedKeywords(), ['urgent'])
   })
 
-  test(
-    'whoever was not measured for longest goes first, so that with too little money everybody has their ' +
-      'turn',
-    async () => {
-      const keywords = ['alpha', 'bravo', 'charlie', 'delta', 'echo']
-      await planning.setBudget('a', { dailyMicros: 2400 })
-      await planning.watch('a', keywords)
-      const turns: string[][] = []
-      for (const day of ['10', '11', '12', '13', '14']) {
-        await planning.setNow(`2026-03-${day} 13:00+00`)
-        await planning.closeSlots()
-        await planning.plan()
-        const planned = await planning.db.sql<{ subject: string }[]>`
+  test('who was not measured for longest goes first: with too little money all have a turn', async () => {
+    const keywords = ['alpha', 'bravo', 'charlie', 'delta', 'echo']
+    await planning.setBudget('a', { dailyMicros: 2400 })
+    await planning.watch('a', keywords)
+    const turns: string[][] = []
+    for (const day of ['10', '11', '12', '13', '14']) {
+      await planning.setNow(`2026-03-${day} 13:00+00`)
+      await planning.closeSlots()
+      await planning.plan()
+      const planned = await planning.db.sql<{ subject: string }[]>`
         select t.subject from task k join target t on t.id = k.target_id where k.state = 'planned'
           order by t.id`
-        turns.push(planned.map(({ subject }) => subject))
-        await planning.measure()
-      }
-      assert.deepEqual(turns, [
-        ['alpha', 'bravo'],
-        ['charlie', 'delta'],
-        ['alpha', 'echo'],
-        ['bravo', 'charlie'],
-        ['alpha', 'delta'],
-      ])
-    },
-  )
+      turns.push(planned.map(({ subject }) => subject))
+      await planning.measure()
+    }
+    assert.deepEqual(turns, [
+      ['alpha', 'bravo'],
+      ['charlie', 'delta'],
+      ['alpha', 'echo'],
+      ['bravo', 'charlie'],
+      ['alpha', 'delta'],
+    ])
+  })
 })
 
 describe('a target of several projects', () => {
@@ -354,47 +350,43 @@ async function arrange({ asked, measured, budgets }: Situation): Promise<void> {
 }
 
 describe('for any watchlist and any budgets', () => {
-  test(
-    'the plan buys, cuts and splits as the model says, in pieces of any size, and the dry run said the ' +
-      'same before',
-    async () => {
-      await fc.assert(
-        fc.asyncProperty(situations, fc.integer({ min: 1, max: 12 }), async (situation, pieceSlots) => {
-          await planning.clear()
-          await arrange(situation)
-          const expected = decide(situation)
-          const { maxDay, maxMonth, maxRun } = situation
-          const overall = { maxDayMicros: maxDay, maxMonthMicros: maxMonth, maxRunMicros: maxRun }
-          const preview = await planning.preview(overall)
-          const plan = await planning.plan(overall, pieceSlots)
-          assert.deepEqual(await decisionsInDatabase(), new Map([...expected].sort(([x], [y]) => x - y)))
-          assert.deepEqual(
-            {
-              planned: preview.planned,
-              micros: preview.plannedMicros,
-              cut: preview.cut,
-              cutMicros: preview.cutMicros,
-            },
-            { planned: plan.planned, micros: plan.plannedMicros, cut: plan.cut, cutMicros: plan.cutMicros },
-          )
-          assert.equal(plan.due, expected.size)
-          const bought = preview.lines.filter((line) => line.cut === null)
-          for (const { project, costMicros } of bought) {
-            const shares = [...expected.values()].map((decision) => decision.shares[project] ?? 0)
-            assert.equal(
-              costMicros,
-              shares.reduce((sum, share) => sum + share, 0),
-            )
-          }
+  test('the plan buys, cuts and splits as the model and the dry run say, in pieces of any size', async () => {
+    await fc.assert(
+      fc.asyncProperty(situations, fc.integer({ min: 1, max: 12 }), async (situation, pieceSlots) => {
+        await planning.clear()
+        await arrange(situation)
+        const expected = decide(situation)
+        const { maxDay, maxMonth, maxRun } = situation
+        const overall = { maxDayMicros: maxDay, maxMonthMicros: maxMonth, maxRunMicros: maxRun }
+        const preview = await planning.preview(overall)
+        const plan = await planning.plan(overall, pieceSlots)
+        assert.deepEqual(await decisionsInDatabase(), new Map([...expected].sort(([x], [y]) => x - y)))
+        assert.deepEqual(
+          {
+            planned: preview.planned,
+            micros: preview.plannedMicros,
+            cut: preview.cut,
+            cutMicros: preview.cutMicros,
+          },
+          { planned: plan.planned, micros: plan.plannedMicros, cut: plan.cut, cutMicros: plan.cutMicros },
+        )
+        assert.equal(plan.due, expected.size)
+        const bought = preview.lines.filter((line) => line.cut === null)
+        for (const { project, costMicros } of bought) {
+          const shares = [...expected.values()].map((decision) => decision.shares[project] ?? 0)
           assert.equal(
-            bought.reduce((sum, line) => sum + line.costMicros, 0),
-            plan.plannedMicros,
+            costMicros,
+            shares.reduce((sum, share) => sum + share, 0),
           )
-        }),
-        { numRuns: 60 },
-      )
-    },
-  )
+        }
+        assert.equal(
+          bought.reduce((sum, line) => sum + line.costMicros, 0),
+          plan.plannedMicros,
+        )
+      }),
+      { numRuns: 60 },
+    )
+  })
 })
 
 async function decisionsInDatabase(): Promise<Map<number, Decision>> {

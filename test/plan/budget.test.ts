@@ -238,25 +238,21 @@ describe('the account', () => {
     assert.equal(await affordable(), 10)
   })
 
-  test(
-    'is compared without reading what was spent before it was asked, for a claim does that behind the ' +
-      'lock',
-    async () => {
-      await reported({ balance_micros: 6000 })
-      await planning.setBudget('b', {})
-      await planning.db.sql`
+  test('is compared without reading what was spent long before, behind the lock of a claim', async () => {
+    await reported({ balance_micros: 6000 })
+    await planning.setBudget('b', {})
+    await planning.db.sql`
       insert into charge (kind, project_id, amount_micros, at, target_id, slot, service_id)
       select 'charge', p.id, 1, timestamptz '2026-03-10 11:00+00' - n * interval '1 second', 0, now(), n::text
       from generate_series(1, 5000) n, project p where p.name = 'b'`
-      await recount(planning.db.sql)
-      await planning.db.sql`analyze charge`
-      const [plan] = await planning.db.sql<{ 'QUERY PLAN': string }[]>`
+    await recount(planning.db.sql)
+    await planning.db.sql`analyze charge`
+    const [plan] = await planning.db.sql<{ 'QUERY PLAN': string }[]>`
       explain (analyze, costs off, timing off, summary off, format json)
       select * from overall_money(storerank_now(), 1000000, null) where limited_by = 'the account''s balance'`
-      const read = [...JSON.stringify(plan).matchAll(/"(?:Actual Rows|Rows Removed by [\w ]+)":(\d+)/g)]
-      assert.ok(Math.max(...read.map(([, rows]) => Number(rows))) < 100)
-    },
-  )
+    const read = [...JSON.stringify(plan).matchAll(/"(?:Actual Rows|Rows Removed by [\w ]+)":(\d+)/g)]
+    assert.ok(Math.max(...read.map(([, rows]) => Number(rows))) < 100)
+  })
 
   test('is asked before the stamp of its answer, so that no charge falls between the two', async () => {
     await reported({ balance_micros: 6000 })

@@ -18,20 +18,16 @@ beforeEach(async () => {
 
 const waiting = async () => (await planning.db.sql`select from due_slot where short_of is not null`).count
 
-test(
-  'what a budget without room has cut is not decided again, and neither is it where all together have ' +
-    'none',
-  async () => {
-    await planning.setBudget('a', { dailyMicros: PRICE })
-    await planning.spend('a', PRICE, '2026-03-10 12:00+00')
-    await planning.watch('a', keywords(30))
-    await planning.watch('b', keywords(20, 'other'))
-    assert.deepEqual([(await planning.plan({ maxDayMicros: PRICE })).cut, await waiting()], [50, 50])
-    assert.equal((await planning.plan({ maxDayMicros: PRICE })).due, 0)
-    const { due, planned } = await planning.plan()
-    assert.deepEqual([due, planned, await waiting()], [20, 20, 30])
-  },
-)
+test('what a budget without room has cut is not decided again, of one project or of all', async () => {
+  await planning.setBudget('a', { dailyMicros: PRICE })
+  await planning.spend('a', PRICE, '2026-03-10 12:00+00')
+  await planning.watch('a', keywords(30))
+  await planning.watch('b', keywords(20, 'other'))
+  assert.deepEqual([(await planning.plan({ maxDayMicros: PRICE })).cut, await waiting()], [50, 50])
+  assert.equal((await planning.plan({ maxDayMicros: PRICE })).due, 0)
+  const { due, planned } = await planning.plan()
+  assert.deepEqual([due, planned, await waiting()], [20, 20, 30])
+})
 
 test('what a budget has cut is bought as far as the raised one reaches, in pieces of any size', async () => {
   await planning.setBudget('a', { dailyMicros: PRICE })
@@ -45,24 +41,20 @@ test('what a budget has cut is bought as far as the raised one reaches, in piece
   assert.equal(await waiting(), 0)
 })
 
-test(
-  'what a budget pays for in many pieces is no barrier to what is new: each project that has room pays ' +
-    'its share',
-  async () => {
-    await planning.setBudget('b', { dailyMicros: PRICE })
-    await planning.spend('b', PRICE, '2026-03-10 12:00+00')
-    await planning.watch('b', keywords(12))
-    assert.equal((await planning.plan()).cut, 12)
-    await planning.setBudget('b', {})
-    for (const name of ['a', 'b']) await planning.watch(name, ['shared'])
-    const { due, planned, cut } = await planning.plan({}, 5)
-    assert.deepEqual({ due, planned, cut }, { due: 13, planned: 13, cut: 0 })
-    const [shared] = await planning.db.sql`
+test('what a budget pays for in many pieces is no barrier to what is new', async () => {
+  await planning.setBudget('b', { dailyMicros: PRICE })
+  await planning.spend('b', PRICE, '2026-03-10 12:00+00')
+  await planning.watch('b', keywords(12))
+  assert.equal((await planning.plan()).cut, 12)
+  await planning.setBudget('b', {})
+  for (const name of ['a', 'b']) await planning.watch(name, ['shared'])
+  const { due, planned, cut } = await planning.plan({}, 5)
+  assert.deepEqual({ due, planned, cut }, { due: 13, planned: 13, cut: 0 })
+  const [shared] = await planning.db.sql`
     select cardinality(k.payers) as payers from task k join target t on t.id = k.target_id
       where t.subject = 'shared'`
-    assert.deepEqual({ ...shared }, { payers: 2 })
-  },
-)
+  assert.deepEqual({ ...shared }, { payers: 2 })
+})
 
 test('a watch that comes later and is less urgent than what waits is not paid before it', async () => {
   await planning.setBudget('a', { dailyMicros: 2 * PRICE })
@@ -81,24 +73,20 @@ test('a watch that comes later and is less urgent than what waits is not paid be
   })
 })
 
-test(
-  'what several projects ask for is bought when any of them has money again, and waits for no other one ' +
-    'then',
-  async () => {
-    for (const name of ['a', 'b']) {
-      await planning.setBudget(name, { dailyMicros: PRICE })
-      await planning.spend(name, PRICE, '2026-03-10 12:00+00')
-      await planning.watch(name, ['yoga', 'zen'])
-    }
-    await planning.plan()
-    assert.equal(await waiting(), 2)
-    await planning.setBudget('b', {})
-    assert.equal((await planning.plan()).planned, 2)
-    await planning.setBudget('a', {})
-    assert.equal((await planning.plan()).planned, 0)
-    assert.equal(await waiting(), 0)
-  },
-)
+test('what several projects ask for is bought when any of them has money again', async () => {
+  for (const name of ['a', 'b']) {
+    await planning.setBudget(name, { dailyMicros: PRICE })
+    await planning.spend(name, PRICE, '2026-03-10 12:00+00')
+    await planning.watch(name, ['yoga', 'zen'])
+  }
+  await planning.plan()
+  assert.equal(await waiting(), 2)
+  await planning.setBudget('b', {})
+  assert.equal((await planning.plan()).planned, 2)
+  await planning.setBudget('a', {})
+  assert.equal((await planning.plan()).planned, 0)
+  assert.equal(await waiting(), 0)
+})
 
 test('what waits costs less, or goes first, from when its watch says so', async () => {
   await planning.setBudget('a', { dailyMicros: 4 * PRICE })

@@ -129,27 +129,23 @@ describe('a claim', () => {
     )
   }
 
-  test(
-    'cuts by what is reserved: the second post of a task costs what the first one did, not what was ' +
-      'expected',
-    async () => {
-      const postId = await planPost(world, ['yoga', 'pilates'])
-      const client = clientThat(world, [], ({ tags }) =>
-        answered(tags.map((tag) => ({ ...answerOf(tag, 20100), costMicros: 600 }))),
-      )
-      await work(world, postId, { client })
-      const posted = await world.db.sql<{ serviceId: string }[]>`select service_id as "serviceId" from task`
-      const failed = posted.map(({ serviceId }) => ({ serviceId, statusCode: 40101, message: 'It failed.' }))
-      assert.equal(await world.db.begin((tx) => postAgain(tx, failed, 3)), 2)
-      await endAttemptPauses(world.db.sql)
-      assert.deepEqual(await readMoney(world.db), { charge: 1200, reserved: 1200 })
-      const budget = { maxDayMicros: 1200, maxMonthMicros: null, maxRunMicros: null }
-      const [again] = await planPosts(world)
-      const claim = await claimPost(world.db, again ?? '', randomUUID(), { ...depsOf(world), budget })
-      assert.deepEqual(claim, { kind: 'empty' })
-      assert.deepEqual(await readMoney(world.db), { charge: 1200 })
-    },
-  )
+  test('cuts by what is reserved: a second post costs what the first one did', async () => {
+    const postId = await planPost(world, ['yoga', 'pilates'])
+    const client = clientThat(world, [], ({ tags }) =>
+      answered(tags.map((tag) => ({ ...answerOf(tag, 20100), costMicros: 600 }))),
+    )
+    await work(world, postId, { client })
+    const posted = await world.db.sql<{ serviceId: string }[]>`select service_id as "serviceId" from task`
+    const failed = posted.map(({ serviceId }) => ({ serviceId, statusCode: 40101, message: 'It failed.' }))
+    assert.equal(await world.db.begin((tx) => postAgain(tx, failed, 3)), 2)
+    await endAttemptPauses(world.db.sql)
+    assert.deepEqual(await readMoney(world.db), { charge: 1200, reserved: 1200 })
+    const budget = { maxDayMicros: 1200, maxMonthMicros: null, maxRunMicros: null }
+    const [again] = await planPosts(world)
+    const claim = await claimPost(world.db, again ?? '', randomUUID(), { ...depsOf(world), budget })
+    assert.deepEqual(claim, { kind: 'empty' })
+    assert.deepEqual(await readMoney(world.db), { charge: 1200 })
+  })
 
   test('moves the reservation to the day of sending, by UTC', async () => {
     await world.db.sql`insert into project (name, timezone) values ('fitness', 'Asia/Tokyo')`

@@ -353,21 +353,17 @@ test('what the service no longer tells of fails, is never bought again, and bloc
   assert.deepEqual([...gaps], [{ gap: 'failed' }])
 })
 
-test(
-  'several unknown posts are awaited until the last of them may be given back, and that is proven by the ' +
-    'list',
-  async () => {
-    const { sql } = world.db
-    await sql`
+test('several unknown posts are awaited until the list proves the last of them lost', async () => {
+  const { sql } = world.db
+  await sql`
     insert into post (store, function, state, send_before)
     select 'ios_store', 'app_searches', 'unknown', timestamptz '2026-03-10 12:00+00' - n * interval '1 hour'
     from generate_series(0, 2) n`
-    assert.deepEqual(await readUnknownPosts(sql, QUIET_MS), {
-      unknownPosts: 3,
-      waitsUntil: new Date('2026-03-10T12:20:04Z'),
-    })
-  },
-)
+  assert.deepEqual(await readUnknownPosts(sql, QUIET_MS), {
+    unknownPosts: 3,
+    waitsUntil: new Date('2026-03-10T12:20:04Z'),
+  })
+})
 
 test('a runner that ends now is told how many of its posts are on the way', async () => {
   await claimPost(world.db, await planPost(world, ['yoga']), randomUUID(), depsOf(world))

@@ -82,49 +82,45 @@ test('nothing is posted until the recovery has ended; what was on its way is pai
   assert.deepEqual(await readMoney(world.db), { charge: booked, refund: 0 })
 })
 
-test(
-  'a task of which the list does not say what it measured counts once, however often the list is read, ' +
-    'and refused',
-  async () => {
-    const { installation } = await readRestoreState(world.db.sql)
-    const slot = new Date(Math.floor(Date.now() / 1000) * 1000)
-    const task = { taskId: '01900000-0000-7000-8000-000000000000', attempt: 1, installation, slot }
-    const mute = {
-      id: 'mute',
-      tag: formatTag({ ...task, slotEndsAt: new Date(slot.getTime() + 3_600_000) }),
-      datetimePosted: slot,
-      datetimeDone: null,
-      status: '20100',
-      costMicros: 1200,
-      metadata: null,
-      url: null,
-    }
-    let readTo = new Date(0)
-    const others = Array.from({ length: 1_000 }, (_, n) => ({ ...mute, id: `other ${n}`, tag: null }))
-    const offsets: number[] = []
-    let asked = 0
-    const silent = replaceCalls(world.client, {
-      readListEnd: async () => {
-        const present = new Date(slot.getTime() + (readTo < slot ? 0 : 60_000))
-        return { present, listedTo: present }
-      },
-      listTaskIds: async ({ from, to, offset }) => {
-        asked += 1
-        if (asked % 2 === 1) throw new RateLimitedError('Other programs have read the list.', 1)
-        if (from > slot || slot > to) return []
-        offsets.push(offset)
-        return offset === 0 ? others : [mute]
-      },
-    })
-    const { recovered, unreadable } = await recoverForgottenTasks(world.db, silent, {
-      quietMs: 10,
-      overdueAfterMs: 60_000,
-      onProgress: (to) => {
-        readTo = to
-      },
-    })
-    // Twice, a page after the other: one that is refused is read again, and not those before it.
-    assert.deepEqual(offsets, [0, 1_000, 0, 1_000])
-    assert.deepEqual([recovered, unreadable], [0, 1])
-  },
-)
+test('a task of which the list does not say what it measured counts once, and is refused', async () => {
+  const { installation } = await readRestoreState(world.db.sql)
+  const slot = new Date(Math.floor(Date.now() / 1000) * 1000)
+  const task = { taskId: '01900000-0000-7000-8000-000000000000', attempt: 1, installation, slot }
+  const mute = {
+    id: 'mute',
+    tag: formatTag({ ...task, slotEndsAt: new Date(slot.getTime() + 3_600_000) }),
+    datetimePosted: slot,
+    datetimeDone: null,
+    status: '20100',
+    costMicros: 1200,
+    metadata: null,
+    url: null,
+  }
+  let readTo = new Date(0)
+  const others = Array.from({ length: 1_000 }, (_, n) => ({ ...mute, id: `other ${n}`, tag: null }))
+  const offsets: number[] = []
+  let asked = 0
+  const silent = replaceCalls(world.client, {
+    readListEnd: async () => {
+      const present = new Date(slot.getTime() + (readTo < slot ? 0 : 60_000))
+      return { present, listedTo: present }
+    },
+    listTaskIds: async ({ from, to, offset }) => {
+      asked += 1
+      if (asked % 2 === 1) throw new RateLimitedError('Other programs have read the list.', 1)
+      if (from > slot || slot > to) return []
+      offsets.push(offset)
+      return offset === 0 ? others : [mute]
+    },
+  })
+  const { recovered, unreadable } = await recoverForgottenTasks(world.db, silent, {
+    quietMs: 10,
+    overdueAfterMs: 60_000,
+    onProgress: (to) => {
+      readTo = to
+    },
+  })
+  // Twice, a page after the other: one that is refused is read again, and not those before it.
+  assert.deepEqual(offsets, [0, 1_000, 0, 1_000])
+  assert.deepEqual([recovered, unreadable], [0, 1])
+})

@@ -370,29 +370,25 @@ describe('an empty database', () => {
   })
 })
 
-test(
-  'the first post of a database, whose answer was lost, is no other copy at work when its server starts ' +
-    'again',
-  async (t) => {
-    const database = await openTestDatabase()
-    await watch(database)
-    const proxy = await startLossyProxy(t, sandbox.url)
-    proxy.lose = 'answer'
-    await at(database, async (db) => post(db, await plan(db), proxy.client))
-    const bought = await database.sql`select from task where state = 'posting'`
-    assert.ok(bought.count > 0)
-    assert.equal((await database.sql`select from charge`).count, 0)
-    await database.sql`delete from restore_check`
-    await at(database, (db) => refuseRestored(db, client))
-    // A copy from before that post knows nothing of its tasks.
-    await database.sql`delete from restore_check`
-    await database.sql`delete from task`
-    await assert.rejects(
-      at(database, (db) => refuseRestored(db, client)),
-      /nothing is paid for twice/,
-    )
-  },
-)
+test('the first post of a database whose answer was lost is no other copy at work', async (t) => {
+  const database = await openTestDatabase()
+  await watch(database)
+  const proxy = await startLossyProxy(t, sandbox.url)
+  proxy.lose = 'answer'
+  await at(database, async (db) => post(db, await plan(db), proxy.client))
+  const bought = await database.sql`select from task where state = 'posting'`
+  assert.ok(bought.count > 0)
+  assert.equal((await database.sql`select from charge`).count, 0)
+  await database.sql`delete from restore_check`
+  await at(database, (db) => refuseRestored(db, client))
+  // A copy from before that post knows nothing of its tasks.
+  await database.sql`delete from restore_check`
+  await database.sql`delete from task`
+  await assert.rejects(
+    at(database, (db) => refuseRestored(db, client)),
+    /nothing is paid for twice/,
+  )
+})
 
 async function setFaults(faults: object): Promise<void> {
   const response = await fetch(`${sandbox.url}/faults`, {

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { type Json, openSandbox, postTasks, USA } from './caller.ts'
 
 describe('the account and the lists', () => {
-  test('every function is counted under its own name, and only the appendix is outside of app_data', async (t) => {
+  test('every function is counted by its own name, and only the appendix is beside app_data', async (t) => {
     const caller = await openSandbox(t, { readyMs: 0 })
     const kinds: [string, string, Json, string[]][] = [
       ['android_store', 'app_info', { app_id: 'com.ashlune.yoga' }, ['advanced', 'html']],

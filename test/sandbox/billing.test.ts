@@ -8,7 +8,7 @@ const balanceOf = async (caller: Caller): Promise<number> =>
   (await caller.get('/v3/appendix/user_data')).tasks[0].result[0].rates.money.balance
 
 describe('billing', () => {
-  test('every item that comes back is a result: an advertisement may be the first of another unit', async (t) => {
+  test('every item that comes back is a result: an advertisement may begin another unit', async (t) => {
     const caller = await openSandbox(t, { readyMs: 0 })
     const keywords = Array.from({ length: 400 }, (_, index) => `yoga ${index}`)
     const unitsOf = (count: number) => Math.ceil(count / 30)

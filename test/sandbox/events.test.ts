@@ -70,7 +70,7 @@ describe('events', () => {
     assert.equal(new Set(ids).size, ids.length)
   })
 
-  test('a release changes the page, the line in a search and the mood of the reviews, from its day on', async () => {
+  test('a release changes the page, the line in a search and the reviews, from its day on', async () => {
     const page = async (day: number) => (await on(day, { app_id: MATHS }, INFO)).items[0]
     const old = await page(-1)
     assert.notEqual(old.version, '77.1.0')

@@ -81,7 +81,7 @@ describe('faults of calls', () => {
     }
   }
 
-  test('a rate is a share of the calls, the work is done in some, and the same seed gives the same', async (t) => {
+  test('a rate is a share of the calls, the work is done in some, the same by the same seed', async (t) => {
     const run = async (seed: number) => {
       const faults = { http500: { rate: 0.3, path: 'task_post' } }
       const caller = await openSandbox(t, { seed, readyMs: 0, faults })
@@ -124,7 +124,7 @@ describe('faults of tasks, lists and results', () => {
     assert.equal(await countPosted(caller), 1)
   })
 
-  test('rows of the ready list stand there twice, and results have an id that nobody asked for', async (t) => {
+  test('rows of the ready list come twice, and results have an id that nobody asked for', async (t) => {
     const faults = { duplicateRow: 1, wrongId: { times: 1 } }
     const caller = await openSandbox(t, { readyMs: 0, ...ample, faults })
     const [{ id }] = await postTasks(caller, [task()])
@@ -196,7 +196,7 @@ describe('faults of money', () => {
     assert.deepEqual(await listed(caller), [0.0012, 0.0012])
   })
 
-  test('a task costs ten times what the list says, in the books too, and what is lacking is refunded so', async (t) => {
+  test('a task costs ten times what the list says, in the books too, and is refunded so', async (t) => {
     const caller = await openSandbox(t, { readyMs: 0, ...ample, faults: { dearTask: { times: 1 } } })
     const [dear] = await postTasks(caller, [task({ keyword: 'xqzvbnk', depth: 300 })])
     assert.equal(dear.cost, 0.036)
@@ -336,7 +336,7 @@ describe('the control of the faults', () => {
     )
   })
 
-  test('with every kind at 20 % the books still tell every task that was created, charged once', async (t) => {
+  test('with every kind at 20 % the books tell every task that was created, charged once', async (t) => {
     const faults = {
       ...Object.fromEntries(FAULT_KINDS.map((kind) => [kind, 0.2])),
       slow: { rate: 0.2, ms: 1 },

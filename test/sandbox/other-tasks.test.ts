@@ -7,31 +7,27 @@ const task = (fields: Record<string, unknown> = {}) => ({ keyword: 'yoga', locat
 const ample = { readyListsPerMinute: 100_000, idListsPerMinute: 100_000, callsPerMinute: 1_000_000 }
 
 describe('faults that tell of other tasks', () => {
-  test(
-    'a result is all that another task found, under the id that was asked for, and lacks items that it ' +
-      'counts',
-    async (t) => {
-      const caller = await openSandbox(t, { readyMs: 0, ...ample, faults: { otherAnswer: { times: 1 } } })
-      const [{ id }] = await postTasks(caller, [
-        task({ keyword: 'yoga', tag: 'first' }),
-        task({ keyword: 'chess', tag: 'second' }),
-      ])
-      const told = async () => {
-        const answer = await fetchTask(caller, id)
-        const { data, result } = answer
-        return [answer.id, data.tag, data.keyword, result[0].keyword]
-      }
-      assert.deepEqual(await told(), [id, 'second', 'chess', 'chess'])
-      assert.deepEqual(await told(), [id, 'first', 'yoga', 'yoga'])
-      await caller.setFaults({ shortList: { times: 1 } })
-      const count = async () => {
-        const [{ items, items_count }] = (await fetchTask(caller, id)).result
-        return items_count - items.length
-      }
-      assert.ok((await count()) > 0)
-      assert.equal(await count(), 0)
-    },
-  )
+  test('a result is what another task found, under the id asked for, and lacks items it counts', async (t) => {
+    const caller = await openSandbox(t, { readyMs: 0, ...ample, faults: { otherAnswer: { times: 1 } } })
+    const [{ id }] = await postTasks(caller, [
+      task({ keyword: 'yoga', tag: 'first' }),
+      task({ keyword: 'chess', tag: 'second' }),
+    ])
+    const told = async () => {
+      const answer = await fetchTask(caller, id)
+      const { data, result } = answer
+      return [answer.id, data.tag, data.keyword, result[0].keyword]
+    }
+    assert.deepEqual(await told(), [id, 'second', 'chess', 'chess'])
+    assert.deepEqual(await told(), [id, 'first', 'yoga', 'yoga'])
+    await caller.setFaults({ shortList: { times: 1 } })
+    const count = async () => {
+      const [{ items, items_count }] = (await fetchTask(caller, id)).result
+      return items_count - items.length
+    }
+    assert.ok((await count()) > 0)
+    assert.equal(await count(), 0)
+  })
 
   test("another task's failure is told under the id that was asked for", async (t) => {
     const caller = await openSandbox(t, { readyMs: 0, ...ample, faults: { otherFailure: { times: 1 } } })

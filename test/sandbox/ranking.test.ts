@@ -103,7 +103,7 @@ describe('rankings', () => {
     }
   })
 
-  test('the flagship apps rank within their band for each of their words, whatever the seed, day and place', () => {
+  test('the flagship apps rank within their band for each of their words, by any seed and day', () => {
     const rankers = [1, 2, 3].flatMap((seed) =>
       STORES.map((store) => ({ store, rank: buildRanker(buildCatalogue(store, seed, []), seed) })),
     )
@@ -129,7 +129,7 @@ describe('rankings', () => {
     }
   })
 
-  test('a catalogue file adds real apps to the ios_store, found by title and ordered by their votes', async (t) => {
+  test('a catalogue adds real apps to the ios_store, found by title and ordered by votes', async (t) => {
     const folder = await mkdtemp(join(tmpdir(), 'sandbox-'))
     t.after(() => rm(folder, { recursive: true }))
     const catalogFile = join(folder, 'apps.csv')

@@ -27,28 +27,24 @@ const reviews = (fields: Record<string, unknown> = {}) => ({
 })
 
 describe('charts of android_store', () => {
-  test(
-    'collection, category, place and day each make a chart of their own, and a day changes it by a few ' +
-      'places',
-    async (t) => {
-      const caller = await openSandbox(t, { readyMs: 0 })
-      const ids = async (fields: Record<string, unknown> = {}) =>
-        organicIds(await measure(caller, chart(fields), CHART))
-      const today = await ids()
-      assert.deepEqual(await ids(), today)
-      const others = [
-        { app_collection: 'topgrossing' },
-        { app_category: 'education' },
-        { location_code: 2276 },
-        { app_collection: 'topselling_paid' },
-      ]
-      for (const fields of others) assert.notDeepEqual(await ids(fields), today)
-      caller.clock.nowMs += DAY_MS
-      const tomorrow = await ids()
-      assert.notDeepEqual(tomorrow, today)
-      assert.ok(tomorrow.filter((id) => today.includes(id)).length > 80)
-    },
-  )
+  test('collection, category, place and day make a chart; a day changes it by a few places', async (t) => {
+    const caller = await openSandbox(t, { readyMs: 0 })
+    const ids = async (fields: Record<string, unknown> = {}) =>
+      organicIds(await measure(caller, chart(fields), CHART))
+    const today = await ids()
+    assert.deepEqual(await ids(), today)
+    const others = [
+      { app_collection: 'topgrossing' },
+      { app_category: 'education' },
+      { location_code: 2276 },
+      { app_collection: 'topselling_paid' },
+    ]
+    for (const fields of others) assert.notDeepEqual(await ids(fields), today)
+    caller.clock.nowMs += DAY_MS
+    const tomorrow = await ids()
+    assert.notDeepEqual(tomorrow, today)
+    assert.ok(tomorrow.filter((id) => today.includes(id)).length > 80)
+  })
 })
 
 test('an app or a chart that the store does not have ends without result', async (t) => {

@@ -61,7 +61,7 @@ describe('webhooks', () => {
     )
   })
 
-  test('a postback brings what task_get would, gzip-compressed, and takes the task off the ready list', async (t) => {
+  test('a postback brings what task_get would, compressed, and takes the task off the list', async (t) => {
     const [caller, receiver] = [await openSandbox(t, { readyMs: 0, ...relaxed }), await openReceiver(t)]
     const kinds = [
       ['ios_store', 'app_searches', { keyword: 'yoga' }, 'advanced'],
@@ -91,41 +91,37 @@ describe('webhooks', () => {
     assert.deepEqual(await listErrors(caller, { filtered_function: 'postback_url' }), [])
   })
 
-  test(
-    'a failed postback goes to the ready list and the failed-task list, and can be sent again free of ' +
-      'charge',
-    async (t) => {
-      const [caller, receiver] = [await openSandbox(t, { readyMs: 0, ...relaxed }), await openReceiver(t)]
-      receiver.answer = refuse(503, 'not now')
-      const [{ id }] = await postTasks(caller, [postback(receiver, { tag: 'again' })])
-      await until(() => isReady(caller, id))
-      const [record] = await listErrors(caller)
-      const { http_time, ...rest } = record
-      assert.equal(typeof http_time, 'number')
-      assert.deepEqual(rest, {
-        id,
-        datetime: '2026-10-15 12:00:00 +00:00',
-        function: 'postback_url',
-        error_code: 50401,
-        error_message: 'The client answered with HTTP 503.',
-        http_url: `${receiver.url}/p?id=${id}&tag=again`,
-        http_method: 'POST',
-        http_code: 503,
-        http_response: 'not now',
-      })
-      receiver.answer = refuse(204, '')
-      const { cost, tasks } = await caller.post('/v3/appendix/webhook_resend', [{ id }])
-      assert.equal(cost, 0)
-      assert.equal(tasks[0].status_code, 20100)
-      assert.equal(tasks[0].result, null)
-      assert.equal(tasks[0].data.id, id)
-      await until(async () => !(await isReady(caller, id)))
-      assert.equal(receiver.received.length, 2)
-      assert.equal((await listErrors(caller)).length, 1)
-      const { balance } = (await caller.get('/v3/appendix/user_data')).tasks[0].result[0].rates.money
-      assert.equal(balance, 999.9988)
-    },
-  )
+  test('a failed postback goes to the ready and the failed list, and is sent again for free', async (t) => {
+    const [caller, receiver] = [await openSandbox(t, { readyMs: 0, ...relaxed }), await openReceiver(t)]
+    receiver.answer = refuse(503, 'not now')
+    const [{ id }] = await postTasks(caller, [postback(receiver, { tag: 'again' })])
+    await until(() => isReady(caller, id))
+    const [record] = await listErrors(caller)
+    const { http_time, ...rest } = record
+    assert.equal(typeof http_time, 'number')
+    assert.deepEqual(rest, {
+      id,
+      datetime: '2026-10-15 12:00:00 +00:00',
+      function: 'postback_url',
+      error_code: 50401,
+      error_message: 'The client answered with HTTP 503.',
+      http_url: `${receiver.url}/p?id=${id}&tag=again`,
+      http_method: 'POST',
+      http_code: 503,
+      http_response: 'not now',
+    })
+    receiver.answer = refuse(204, '')
+    const { cost, tasks } = await caller.post('/v3/appendix/webhook_resend', [{ id }])
+    assert.equal(cost, 0)
+    assert.equal(tasks[0].status_code, 20100)
+    assert.equal(tasks[0].result, null)
+    assert.equal(tasks[0].data.id, id)
+    await until(async () => !(await isReady(caller, id)))
+    assert.equal(receiver.received.length, 2)
+    assert.equal((await listErrors(caller)).length, 1)
+    const { balance } = (await caller.get('/v3/appendix/user_data')).tasks[0].result[0].rates.money
+    assert.equal(balance, 999.9988)
+  })
 
   test('a client that does not answer in time is cut off', async (t) => {
     const caller = await openSandbox(t, { readyMs: 0, webhookTimeoutMs: 100, ...relaxed })
@@ -197,43 +193,39 @@ describe('webhooks', () => {
     }
   })
 
-  test(
-    'webhooks that were not delivered when the sandbox stopped are sent after its next start, the others ' +
-      'not again',
-    async (t) => {
-      const folder = await mkdtemp(join(tmpdir(), 'sandbox-'))
-      t.after(() => rm(folder, { recursive: true }))
-      const options = { readyMs: 10_000, stateFile: join(folder, 'state.jsonl'), ...relaxed }
-      const receiver = await openReceiver(t)
-      const before = await openSandbox(t, options)
-      const [done] = await postTasks(before, [postback(receiver, { tag: 'done' })])
-      before.clock.nowMs += 10_000
-      await until(() => receiver.received.length === 1)
-      receiver.answer = refuse(500, '')
-      const [failed] = await postTasks(before, [postback(receiver, { tag: 'failed' })])
-      before.clock.nowMs += 10_000
-      await until(() => isReady(before, failed.id))
-      receiver.answer = () => {}
-      await postTasks(before, [postback(receiver, { tag: 'hanging' })])
-      before.clock.nowMs += 10_000
-      await until(() => receiver.received.length === 3)
-      const [pending] = await postTasks(before, [postback(receiver, { tag: 'pending' })])
-      await before.close()
+  test('webhooks not delivered when the sandbox stopped are sent after its next start', async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), 'sandbox-'))
+    t.after(() => rm(folder, { recursive: true }))
+    const options = { readyMs: 10_000, stateFile: join(folder, 'state.jsonl'), ...relaxed }
+    const receiver = await openReceiver(t)
+    const before = await openSandbox(t, options)
+    const [done] = await postTasks(before, [postback(receiver, { tag: 'done' })])
+    before.clock.nowMs += 10_000
+    await until(() => receiver.received.length === 1)
+    receiver.answer = refuse(500, '')
+    const [failed] = await postTasks(before, [postback(receiver, { tag: 'failed' })])
+    before.clock.nowMs += 10_000
+    await until(() => isReady(before, failed.id))
+    receiver.answer = () => {}
+    await postTasks(before, [postback(receiver, { tag: 'hanging' })])
+    before.clock.nowMs += 10_000
+    await until(() => receiver.received.length === 3)
+    const [pending] = await postTasks(before, [postback(receiver, { tag: 'pending' })])
+    await before.close()
 
-      receiver.answer = refuse(200, '')
-      const after = await openSandbox(t, options)
-      after.clock.nowMs = before.clock.nowMs + 10_000
-      await until(() => receiver.received.length === 5)
-      const tags = receiver.received.map(({ path }) => path.split('tag=')[1])
-      assert.deepEqual(tags.slice(0, 3), ['done', 'failed', 'hanging'])
-      assert.deepEqual(tags.slice(3).toSorted(), ['hanging', 'pending'])
-      await until(async () => (await listReady(after)).length === 1)
-      assert.ok(await isReady(after, failed.id), 'a failure is not tried again by itself')
-      assert.equal((await listErrors(after)).length, 1)
-      assert.equal((await fetchTask(after, done.id)).status_code, 20000)
-      assert.equal((await fetchTask(after, pending.id)).status_code, 20000)
-    },
-  )
+    receiver.answer = refuse(200, '')
+    const after = await openSandbox(t, options)
+    after.clock.nowMs = before.clock.nowMs + 10_000
+    await until(() => receiver.received.length === 5)
+    const tags = receiver.received.map(({ path }) => path.split('tag=')[1])
+    assert.deepEqual(tags.slice(0, 3), ['done', 'failed', 'hanging'])
+    assert.deepEqual(tags.slice(3).toSorted(), ['hanging', 'pending'])
+    await until(async () => (await listReady(after)).length === 1)
+    assert.ok(await isReady(after, failed.id), 'a failure is not tried again by itself')
+    assert.equal((await listErrors(after)).length, 1)
+    assert.equal((await fetchTask(after, done.id)).status_code, 20000)
+    assert.equal((await fetchTask(after, pending.id)).status_code, 20000)
+  })
 
   test('a resend that was not delivered when the sandbox stopped is sent after its next start', async (t) => {
     const folder = await mkdtemp(join(tmpdir(), 'sandbox-'))

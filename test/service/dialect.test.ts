@@ -6,7 +6,7 @@ import { envelope, openClient, startWireServer, taskWith } from './wire-server.t
 
 const AS_SOLD = { ios_store: 'apple', android_store: 'google' }
 
-test('the hosts at which the service is sold need no setting, and every other one speaks as specified', () => {
+test('the hosts at which the service is sold need no setting, and others speak as specified', () => {
   const path = '/v3/app_data/ios_store/app_searches/task_post'
   const called = (url: string) => dialectOf(new URL(url)).toService(path)
   for (const host of ['api.dataforseo.com', 'api.dataforapps.com', 'sandbox.dataforseo.com'])

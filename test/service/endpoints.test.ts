@@ -174,7 +174,7 @@ describe('the task history', () => {
     ])
   })
 
-  test('lacks what nothing hangs on where it cannot be read, or is nested too deep to be shown', async (t) => {
+  test('lacks what nothing hangs on where it cannot be read or is nested too deep', async (t) => {
     const deep = JSON.parse(`${'{"a":'.repeat(9_000)}1${'}'.repeat(9_000)}`)
     const odd = { ...row, url: 7, status: { code: 1 }, cost: -1, datetime_done: '9999-01-01 00:00:00 +00:00' }
     const long = { ...row, status: 'x'.repeat(1_000), metadata: { tag: 'x.1', deep: 'DEEP' } }
@@ -192,7 +192,7 @@ describe('the task history', () => {
     assert.match(JSON.stringify(second?.metadata), /"…"\}+$/)
   })
 
-  test('fails as a whole when one row cannot be read, because a scan with holes proves nothing', async (t) => {
+  test('fails as a whole when one row cannot be read: a scan with holes proves nothing', async (t) => {
     await assert.rejects(ask(t, envelope([taskWith([row, { ...row, id: null }])]), list), {
       path: 'tasks[0].result[1].id',
     })
@@ -201,21 +201,17 @@ describe('the task history', () => {
 })
 
 describe('references', () => {
-  test(
-    'a record that cannot be read is left out; a list of nothing else is refused, with the call and the ' +
-      'field',
-    async (t) => {
-      const language = { language_name: 'English', language_code: 'en' }
-      const list = (client: AppDataClient) => client.listLanguages('android_store')
-      const { value } = await ask(t, envelope([taskWith([null, language, { language_name: 7 }])]), list)
-      assert.deepEqual(value, [{ languageName: 'English', languageCode: 'en' }])
-      await assert.rejects(ask(t, envelope([taskWith([{ language_name: 7 }, null])]), list), {
-        name: 'UnreadableError',
-        path: 'tasks[0].result[0].language_name',
-        message: /^The answer to GET \/v3\/app_data\/android_store\/languages cannot be read at /,
-      })
-    },
-  )
+  test('a record that cannot be read is left out; a list of nothing else is refused', async (t) => {
+    const language = { language_name: 'English', language_code: 'en' }
+    const list = (client: AppDataClient) => client.listLanguages('android_store')
+    const { value } = await ask(t, envelope([taskWith([null, language, { language_name: 7 }])]), list)
+    assert.deepEqual(value, [{ languageName: 'English', languageCode: 'en' }])
+    await assert.rejects(ask(t, envelope([taskWith([{ language_name: 7 }, null])]), list), {
+      name: 'UnreadableError',
+      path: 'tasks[0].result[0].language_name',
+      message: /^The answer to GET \/v3\/app_data\/android_store\/languages cannot be read at /,
+    })
+  })
 
   test('a date that is none is no time of the service', async (t) => {
     for (const date of ['1', 'Sat, 13 Sep 275760 00:00:00 GMT', '2026-11-21T08:00:00Z']) {

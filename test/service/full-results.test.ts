@@ -175,7 +175,7 @@ test('a rating off its scale, or a price that is none, is no rating or price: it
   }
 })
 
-test('a review that breaks the contract is left out and named; a rating of the app that does is not known', () => {
+test('a review that breaks the contract is left out and named; such a rating is unknown', () => {
   const items = [REVIEW, { ...REVIEW, id: ' ' }, null, { ...REVIEW, rating: { ...RATING, value: 50_000 } }]
   const result = parseReviewsResult(reviewsPage(items, { rating: { ...RATING, value: -1 }, items_count: 4 }))
   assert.deepEqual([result.items.length, result.itemsCount, result.rating], [1, 4, null])

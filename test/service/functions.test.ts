@@ -63,7 +63,7 @@ test('both stores sell every function, and raw pages are of android_store alone'
   }
 })
 
-test('charts of the ios_store and reviews of the android_store are those of the service as it is sold', () => {
+test('charts of the ios_store and reviews of the android_store are of the service as sold', () => {
   const depths = (store: Store, fn: ServiceFunction) => {
     const rule = findRule(store, fn)
     return [rule?.defaultDepth, rule?.maximumDepth, rule?.billingUnitResults, rule?.source]

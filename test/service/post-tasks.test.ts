@@ -51,7 +51,7 @@ async function postTo(t: TestContext, answer: Answer, timeoutMs = 5_000) {
 }
 
 describe('what is posted', () => {
-  test('a search is one array element with the keyword encoded and the credentials in the header', async (t) => {
+  test('a search is one array element, its keyword encoded, the credentials in the header', async (t) => {
     const server = await startWireServer(t, envelope([created('a.1')]))
     const client = openClient(t, `${server.baseUrl}/behind/a/prefix/`)
     await client.postTasks(
@@ -153,7 +153,7 @@ describe('an answered POST', () => {
     assert.deepEqual(outcome.kind === 'answered' && outcome.answers.map((answer) => answer.tag), ['a.1'])
   })
 
-  test('is read task by task when a refusal of the whole call lists a created task all the same', async (t) => {
+  test('is read task by task when a refusal of the whole call lists a created task', async (t) => {
     const { outcome } = await postTo(t, envelope([created('a.1')], { status_code: 40210 }))
     assert.equal(outcome.kind, 'answered')
   })

@@ -42,7 +42,7 @@ test('every code that the notes name has its class', () => {
   for (const [code, expected] of KNOWN) assert.equal(classifyStatus(code), expected, String(code))
 })
 
-test('an unknown 401xx or 402xx is about one task where it stands at one, and about the account above them', () => {
+test('an unknown 401xx or 402xx is about a task where it stands at one, else of the account', () => {
   for (const code of [40105, 40199, 40205, 40206, 40299])
     assert.deepEqual([classifyStatus(code), classifyCall(code)], ['rejected', 'account'])
   for (const [code, expected] of KNOWN.filter(([known]) => known < 40105 || known > 40299))

@@ -166,7 +166,7 @@ describe('a task that breaks a rule is not sent, and says', () => {
     }
   })
 
-  test('an age of another category than family, an order of the other store, stars where there are none', async (t) => {
+  test('an age outside of family, an order of the other store, stars where there are none', async (t) => {
     const wrong: [Store, ServiceFunction, Partial<TaskToPost>, RegExp][] = [
       [
         'android_store',

@@ -27,7 +27,7 @@ async function startImpostor(t: TestContext) {
   return { url: `https://127.0.0.1:${(server.address() as AddressInfo).port}`, asked: () => asked }
 }
 
-test('a certificate that signs itself is refused with a sentence, and neither login nor task is sent', async (t) => {
+test('a certificate that signs itself is refused, and neither login nor task is sent', async (t) => {
   const impostor = await startImpostor(t)
   const client = openClient(t, impostor.url)
   await assert.rejects(client.getStatus(), { code: 'unavailable', message: /self-signed certificate/ })

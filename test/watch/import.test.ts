@@ -167,17 +167,13 @@ test('a quote that is not closed is told with its line; what stands before it is
   }
 })
 
-test(
-  'a header may be written in any case, with spaces, and after the line by which Excel names its ' +
-    'separator',
-  async () => {
-    const file =
-      'sep=;\r\nProject;Store;KEYWORD;Location ' +
-      'Code;language-code\r\nfitness;ios_store;yoga;2840;en\r\nx;y;z;1;en\r\n'
-    const { added, refused } = await load(file)
-    assert.deepEqual([added, refused[0]?.line], [1, 4])
-  },
-)
+test('a header may be in any case, with spaces, and after Excel’s line of its separator', async () => {
+  const file =
+    'sep=;\r\nProject;Store;KEYWORD;Location ' +
+    'Code;language-code\r\nfitness;ios_store;yoga;2840;en\r\nx;y;z;1;en\r\n'
+  const { added, refused } = await load(file)
+  assert.deepEqual([added, refused[0]?.line], [1, 4])
+})
 
 test('a file that cannot be read to its end is told with the reason', async () => {
   const text = async function* () {
@@ -274,7 +270,7 @@ test('a row with a letter that was lost is refused by its line', async () => {
   assert.match(done.refused[0]?.reason ?? '', /bytes that are no letters of UTF-8/)
 })
 
-test('keywords that are a list, or have the letters of a wrong encoding, are told of and come in', async () => {
+test('keywords that are a list, or of a wrong encoding, are told of and come in', async () => {
   const rows = ['"yoga, calm, sleep"', '"a,b,c"', 'cafÃ©', 'ãƒ¨ã‚¬', 'café', '"rent, buy"', 'ÃÃ']
   const { added, odd } = await load(csv(HEADER, ...rows.map((each) => `fitness,ios_store,${each},2840,en`)))
   assert.equal(added, rows.length)
@@ -285,7 +281,7 @@ test('keywords that are a list, or have the letters of a wrong encoding, are tol
   ])
 })
 
-test('what --replace has disabled is enabled by a list that names it again, and not against its word', async () => {
+test('what --replace has disabled is enabled by a list that names it again', async () => {
   const [first = '', second = ''] = keywords(2)
   const replace = (text: string) => importWatches(db, text, { replace: 'fitness' })
   await load(csv(HEADER, first, second))

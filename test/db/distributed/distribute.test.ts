@@ -54,52 +54,48 @@ test('drizzle/distributed/objects.sql answers what the views that it replaces an
   assert.deepEqual({ ...asked }, { history: false, pending: true })
 })
 
-test(
-  'what a project asks for is in the reference tables from then on, under the name that the project has, ' +
-    'and until it is deleted',
-  async (t) => {
-    const { sql, drop } = await createTestDatabase()
-    t.after(drop)
-    await sql`insert into project (name) values ('games'), ('news')`
-    await sql`insert into keyword_watch (project, store, keyword, location_code, language_code)
+test('what a project asks for is in the reference tables, by its name, until it is deleted', async (t) => {
+  const { sql, drop } = await createTestDatabase()
+  t.after(drop)
+  await sql`insert into project (name) values ('games'), ('news')`
+  await sql`insert into keyword_watch (project, store, keyword, location_code, language_code)
     values ('games', 'ios_store', 'chess', 2840, 'en')`
-    await distributeWithoutCitus(sql)
-    const lists = async () =>
-      (
-        await sql<{ line: string }[]>`
+  await distributeWithoutCitus(sql)
+  const lists = async () =>
+    (
+      await sql<{ line: string }[]>`
         select concat_ws(' ', j.name, l.store, l.list, l.keyword, l.collection, l.location_code,
           l.language) as line
         from distributed_list l join distributed_project j on j.id = l.project_id order by 1`
-      ).map(({ line }) => line)
-    await sql`
+    ).map(({ line }) => line)
+  await sql`
     insert into keyword_watch (project, store, keyword, location_code, language_code)
     select project, 'android_store', 'go', 2276, 'de' from unnest(array['games', 'news']) project`
-    await sql`insert into chart_watch (project, collection, location_code, language_code)
+  await sql`insert into chart_watch (project, collection, location_code, language_code)
     values ('news', 'topselling_free', 2840, 'en')`
-    await sql`insert into app_watch (project, store, app_id, info)
+  await sql`insert into app_watch (project, store, app_id, info)
     values ('news', 'ios_store', '1480010017', false)`
-    await sql`update project set name = 'board games' where name = 'games'`
-    await sql`update keyword_watch set every = '12 hours' where project = 'news'`
-    assert.deepEqual(await lists(), [
-      'board games android_store keyword go 2276 de',
-      'board games ios_store keyword chess 2840 en',
-      'news android_store chart topselling_free 2840 en',
-      'news android_store keyword go 2276 de',
-    ])
-    const apps = await sql`
+  await sql`update project set name = 'board games' where name = 'games'`
+  await sql`update keyword_watch set every = '12 hours' where project = 'news'`
+  assert.deepEqual(await lists(), [
+    'board games android_store keyword go 2276 de',
+    'board games ios_store keyword chess 2840 en',
+    'news android_store chart topselling_free 2840 en',
+    'news android_store keyword go 2276 de',
+  ])
+  const apps = await sql`
     select j.name, a.store, a.app_id from distributed_app a join distributed_project j on j.id = a.project_id`
-    assert.deepEqual(
-      apps.map((row) => ({ ...row })),
-      [{ name: 'news', store: 'ios_store', app_id: '1480010017' }],
-    )
-    await sql.unsafe(`call delete_project('news')`)
-    const [left] = await sql`
+  assert.deepEqual(
+    apps.map((row) => ({ ...row })),
+    [{ name: 'news', store: 'ios_store', app_id: '1480010017' }],
+  )
+  await sql.unsafe(`call delete_project('news')`)
+  const [left] = await sql`
     select (select count(*)::int from distributed_app) as apps,
       (select count(*)::int from distributed_project) as projects`
-    assert.deepEqual({ ...left }, { apps: 0, projects: 1 })
-    assert.equal((await lists()).length, 2)
-  },
-)
+  assert.deepEqual({ ...left }, { apps: 0, projects: 1 })
+  assert.equal((await lists()).length, 2)
+})
 
 describe('a history that is distributed later', { skip: WITHOUT_CITUS }, () => {
   let database: TestDatabase
@@ -126,7 +122,7 @@ describe('a history that is distributed later', { skip: WITHOUT_CITUS }, () => {
     assert.ok(answers.visibility?.length)
   })
 
-  test('is asked once for an app of a project: the project, the app and the range of slots go to Citus', async () => {
+  test('is asked once for an app of a project: project, app and range of slots go to Citus', async () => {
     const rows = await db.sql.unsafe<{ 'QUERY PLAN': readonly { Plan: PlanNode }[] }[]>(`
       explain (analyze, verbose, format json) select slot, rank from rank_history
       where project = '${PROJECT}' and app_id = '1000000001' and slot >= (select now() - interval '30 days')`)
@@ -179,35 +175,30 @@ describe('a history that is distributed later', { skip: WITHOUT_CITUS }, () => {
     assert.ok(pruned.rows + pruned.months > 0)
   })
 
-  test(
-    'takes a capture for a gap and never for another capture, by connections that are kept, and names a ' +
-      'month that is missing',
-    async () => {
-      const store = (first: number, app: number, slot: Date) => db.sql`
+  test('takes a capture for a gap and never for a capture, and names a month that is missing', async () => {
+    const store = (first: number, app: number, slot: Date) => db.sql`
       select store_rankings(array_agg(${first}::int + n), array_agg(${slot}::timestamptz),
         array_agg(${slot}::timestamptz), array_agg(100::smallint),
         array_agg(1::bigint), array_agg(${`{${app}}`}::text), array_agg(null::text), array_agg(null::text))
       from generate_series(1, 3) n`
-      const slot = new Date(Math.floor(Date.now() / DAY_MS) * DAY_MS)
-      await db.sql`select store_gaps(array[900001], array[${slot}::timestamptz], array['missed'],
+    const slot = new Date(Math.floor(Date.now() / DAY_MS) * DAY_MS)
+    await db.sql`select store_gaps(array[900001], array[${slot}::timestamptz], array['missed'],
       array['late'])`
-      await store(900_000, 1, slot)
-      await store(900_002, 2, slot)
-      const rows = await db.sql<{ line: string }[]>`
+    await store(900_000, 1, slot)
+    await store(900_002, 2, slot)
+    const rows = await db.sql<{ line: string }[]>`
       select concat_ws(' ', target_id - 900000, app_ids, gap) as line from ranking_row
         where target_id > 900000 order by target_id`
-      assert.deepEqual(
-        rows.map(({ line }) => line),
-        ['1 {1}', '2 {1}', '3 {1}', '4 {2}', '5 {2}'],
-      )
-      await assert.rejects(store(900_000, 1, new Date('2020-01-01')), { code: '23514' })
-      const fresh = openDatabase(database.url)
-      const [kept] =
-        await fresh.sql`select current_setting('citus.max_cached_conns_per_worker') as connections`
-      await fresh.close()
-      assert.equal(kept?.connections, '4')
-    },
-  )
+    assert.deepEqual(
+      rows.map(({ line }) => line),
+      ['1 {1}', '2 {1}', '3 {1}', '4 {2}', '5 {2}'],
+    )
+    await assert.rejects(store(900_000, 1, new Date('2020-01-01')), { code: '23514' })
+    const fresh = openDatabase(database.url)
+    const [kept] = await fresh.sql`select current_setting('citus.max_cached_conns_per_worker') as connections`
+    await fresh.close()
+    assert.equal(kept?.connections, '4')
+  })
 })
 
 test('the main job runs on a distributed history, and buys nothing twice', {

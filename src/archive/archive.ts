@@ -9,7 +9,8 @@ import { inPiece } from '../db/pieces.ts'
 import { sql } from '../db/sql.ts'
 import { ConfigurationError } from '../errors.ts'
 import { listPartitions, type Partition } from '../history/partitions.ts'
-import { makeFolder, sweepDrafts } from '../report/write-file.ts'
+import { makeFolder } from '../make-folder.ts'
+import { sweepDrafts } from '../report/write-file.ts'
 import { compareArchive, writeArchive } from './file.ts'
 
 export interface ArchiveOptions {

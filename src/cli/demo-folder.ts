@@ -9,7 +9,7 @@ import { openDatabase, type SqlRunner } from '../db/database.ts'
 import { sql } from '../db/sql.ts'
 import { attachEmbedded, type EmbeddedServer } from '../embedded/attach.ts'
 import { ConfigurationError } from '../errors.ts'
-import { makeFolder } from '../report/write-file.ts'
+import { makeFolder } from '../make-folder.ts'
 import { SANDBOX_DATABASE } from './database-session.ts'
 
 export interface DemoFolder {

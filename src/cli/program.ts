@@ -38,7 +38,7 @@ const OUTLINE =
   'due, ' +
   '75 another runner has it.\n' +
   'Settings come from the environment and from .env of the working folder; `storerank init` writes one ' +
-  'with all of them.'
+  'with all of them. A name that begins with a dash stands behind --: `storerank import -- -list.csv`.'
 
 function onlyOnce(file: string, before: string | undefined): string {
   if (before === undefined) return file

@@ -11,7 +11,6 @@ import { randomBytes } from 'node:crypto'
 import {
   chmod,
   lstat,
-  mkdir,
   mkdtemp,
   readdir,
   readFile,
@@ -25,6 +24,7 @@ import {
 import { totalmem } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { ConfigurationError } from '../errors.ts'
+import { makeFolder } from '../make-folder.ts'
 import { type Account, chownTo, reachableBinaries, runProgram, USE_YOUR_OWN } from './binaries.ts'
 
 /** The only role of the server; people use it too. */
@@ -122,8 +122,8 @@ async function readCluster(entry: string): Promise<Cluster> {
 async function makeCluster(entry: string, settings: Record<string, string>): Promise<void> {
   const home = dirname(entry)
   const account = weAreRoot() ? await nobody() : undefined
-  await mkdir(home, { recursive: true })
-  const folder = await makeFolder(entry, account)
+  await makeFolder(home)
+  const folder = await makeOwnFolder(entry, account)
   try {
     const buffers = { shared_buffers: sharedBuffers(readMemoryBytes()) }
     await initialise(folder, account, { ...SETTINGS, ...buffers, ...settings })
@@ -167,12 +167,12 @@ async function initialise(
 }
 
 /** A fresh folder where the account can work: beside the entry or, for root, in /var/lib. */
-async function makeFolder(entry: string, account: Account | undefined): Promise<string> {
+async function makeOwnFolder(entry: string, account: Account | undefined): Promise<string> {
   const beside = await mkdtemp(`${entry}.`)
   if (account === undefined || (await lend(beside, account))) return realpath(beside)
   await rm(beside, { recursive: true })
 
-  await mkdir(FOLDER_OF_ROOT, { recursive: true })
+  await makeFolder(FOLDER_OF_ROOT)
   await chmod(FOLDER_OF_ROOT, 0o755)
   const elsewhere = await mkdtemp(join(FOLDER_OF_ROOT, 'postgres.'))
   if (await lend(elsewhere, account)) return realpath(elsewhere)

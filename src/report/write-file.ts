@@ -1,7 +1,7 @@
 /** A file whole or not at all, whoever reads it meanwhile; and what is no ordinary file. */
 import { randomBytes } from 'node:crypto'
-import { createWriteStream, existsSync } from 'node:fs'
-import { copyFile, lstat, mkdir, open, readdir, realpath, rename, rm, stat } from 'node:fs/promises'
+import { createWriteStream } from 'node:fs'
+import { copyFile, lstat, open, readdir, realpath, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -111,21 +111,5 @@ export async function sweepDrafts(folder: string, nowMs: number): Promise<void> 
       const file = await lstat(draft)
       if (file.isFile() && nowMs - file.mtimeMs > ABANDONED_MS) await rm(draft)
     } catch {}
-  }
-}
-
-/**
- * Makes a folder and those above it, by one at a time: Node's recursive `mkdir` never ends where a file
- * system says ENOENT of a folder whose parent is there, as /proc does.
- */
-export async function makeFolder(folder: string): Promise<void> {
-  try {
-    await mkdir(folder)
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (code === 'EEXIST' && (await stat(folder)).isDirectory()) return
-    if (code !== 'ENOENT' || existsSync(dirname(folder))) throw error
-    await makeFolder(dirname(folder))
-    await makeFolder(folder)
   }
 }

@@ -9,10 +9,11 @@ import { join } from 'node:path'
 import packageJson from '../../package.json' with { type: 'json' }
 import type { Database } from '../db/database.ts'
 import { ConfigurationError } from '../errors.ts'
+import { makeFolder } from '../make-folder.ts'
 import { readLogo } from './page/logo.ts'
 import { renderPage } from './page/page.ts'
 import { readProjects, readReport } from './read.ts'
-import { makeFolder, sweepDrafts, writeWholeFile } from './write-file.ts'
+import { sweepDrafts, writeWholeFile } from './write-file.ts'
 
 export interface ReportSettings {
   /** Made when it is not there. */

@@ -27,7 +27,7 @@ create or replace function project_pending(in_project text)
 returns table (period_id bigint, project text, kind text, target_id integer, every interval, slot timestamptz)
 language sql stable strict parallel safe rows 1000
 begin atomic
-  with open as materialized (
+  with open as (
     select s.period_id, s.project, s.kind, s.target_id, s.every, s.slot from open_slot s
     where s.project = in_project and s.kind in ('keyword', 'chart')
   ), closed as materialized (
@@ -91,7 +91,7 @@ returns table (
   results_count bigint, app_ids integer[], absolute smallint[]
 ) language sql stable strict parallel safe rows 1000 set jit = off
 begin atomic
-  with followed as materialized (
+  with followed as (
     select p.period_id, p.target_id, p.every, p.first_slot from asked_period p
     where p.project = in_project and p.kind in ('keyword', 'chart') and p.ended_at is null
   ), newest as materialized (
@@ -100,14 +100,14 @@ begin atomic
     where h.target_id = any(array(select target_id from followed))
       and h.slot > (select storerank_now() - 2 * max(every) from followed)
     group by h.target_id
-  ), fresh as materialized (
+  ), fresh as (
     select f.period_id, f.target_id, n.slot
     from followed f
     join newest n on n.target_id = f.target_id
     where is_shown(f.every, f.first_slot, null, null, n.slot, null)
-  ), unsettled as materialized (
+  ), unsettled as (
     select * from followed f where f.period_id not in (select n.period_id from fresh n)
-  ), recent as materialized (
+  ), recent as (
     select distinct on (f.period_id) f.period_id, f.target_id, h.slot
     from unsettled f
     join ranking_row h on h.target_id = f.target_id
@@ -120,7 +120,7 @@ begin atomic
             and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, h.slot, h.gap)
         ) end
     order by f.period_id, h.slot desc
-  ), latest as materialized (
+  ), latest as (
     select n.period_id, n.target_id, n.slot from fresh n
     union all
     select r.period_id, r.target_id, r.slot from recent r
@@ -156,7 +156,7 @@ create or replace function past_rankings(in_project text)
 returns table (target_id integer, days integer, depth smallint, app_ids integer[], outcome text)
 language sql stable strict parallel safe rows 3000
 begin atomic
-  with past as materialized (
+  with past as (
     select r.target_id, d.days, r.slot - d.days * interval '24 hours' as slot
     from latest_rankings(in_project) r
     cross join (values (1), (7), (30)) d (days)

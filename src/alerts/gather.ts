@@ -15,7 +15,7 @@ export async function gatherMessages(tx: Transaction, project: AlertProject): Pr
       and not exists (select from alert_channel c where c.name = r.channel and c.enabled)`
   const digests = await openDigests(tx, project)
   await tx`
-    with undelivered as materialized (
+    with undelivered as (
       select e.id, c.id as channel_id, c.digest from alert_event e
       join alert_rule r on r.id = e.rule_id
       join alert_channel c on c.name = r.channel

@@ -86,7 +86,7 @@ async function findDifferences(tx: Transaction, { from, to }: Range, aheadMs: nu
   const ahead = sql`make_interval(secs => ${aheadMs / 1000}::float8)`
   await tx`
     create temporary table audit_found on commit drop as
-    with listed as materialized (
+    with listed as (
       select * from audit_listed where posted_at >= ${from} and posted_at < ${to}
     ),
     -- Looked up by an array of the keys, however much the ledger holds: a join would read all of it from some
@@ -97,16 +97,16 @@ async function findDifferences(tx: Transaction, { from, to }: Range, aheadMs: nu
         coalesce(sum(c.amount_micros) filter (where c.kind = 'adjustment'), 0)::bigint as adjusted_micros
       from charge c where c.service_id = any(array(select service_id from listed)) group by 1, 2, 3
     ),
-    booked as materialized (
+    booked as (
       select l.*, c.target_id, c.slot, c.micros, c.adjusted_micros from listed l join charged c
         using (service_id)
     ),
-    unlisted as materialized (
+    unlisted as (
       select * from charge c
       where c.at >= ${from}::timestamptz - ${ahead} - interval '1 hour'
         and not exists (select from audit_listed l where l.service_id = c.service_id)
     ),
-    unlisted_task as materialized (
+    unlisted_task as (
       select k.id, k.service_id, k.post_id from task k where k.service_id
         = any(array(select service_id from unlisted))
     ),

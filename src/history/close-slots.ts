@@ -55,7 +55,7 @@ async function closeDueSlots(tx: Transaction, atOnce: number): Promise<ClosedSlo
         select ctid from due_slot where ends_at <= storerank_now() order by ends_at limit ${atOnce}))
       returning target_id, slot, cut, problem
     ),
-    gap as materialized (
+    gap as (
       select o.target_id, o.slot, (select t.function from target t where t.id = o.target_id) as function,
         case when o.cut is not null and o.problem is null then 'budget' else 'missed' end as gap,
         coalesce(o.problem, o.cut, 'Nothing ran while it was due.') as reason

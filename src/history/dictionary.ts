@@ -96,7 +96,7 @@ async function upsertApps(db: Database, apps: readonly App[]): Promise<AppRow[]>
   return db.begin(async (tx) => {
     await tx`select wait_for_lock('dictionary')`
     return tx<AppRow[]>`
-      with seen as materialized (
+      with seen as (
         select s.*, a.id from unnest(
           ${apps.map((app) => app.store)}::text[], ${apps.map((app) => app.appId)}::text[],
           ${apps.map((app) => app.title)}::text[], ${apps.map((app) => app.developer)}::text[],

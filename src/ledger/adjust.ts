@@ -17,7 +17,7 @@ export async function adjustCharges(tx: Transaction): Promise<number> {
       from audit_found f join charge c on c.service_id = f.service_id and c.kind in ('charge', 'duplicate')
       where f.kind = 'cost'
     ),
-    due as materialized (
+    due as (
       select p.*, share_of(p.difference, p.payers, p.place) as due_micros,
         coalesce(b.amount_micros, 0) as booked_micros
       from payer p

@@ -107,8 +107,8 @@ function outdatedTasks(post: PostToClaim): Statement {
       select p.priority, p.unit_results, p.unit_micros from unit_price p where p.store = ${post.store}
         and p.function = ${post.function}
     ),
-    payer as materialized (select * from project_money(storerank_now(), ${post.payers}::int[])),
-    utc as materialized (select date_trunc('day', storerank_now(), 'UTC') as day_begins),
+    payer as (select * from project_money(storerank_now(), ${post.payers}::int[])),
+    utc as (select date_trunc('day', storerank_now(), 'UTC') as day_begins),
     outdated as materialized (
       select m.id, m.payers, m.estimate_micros, m.reserved_at,
         greatest(m.estimate_micros, task_price(m.depth, p.unit_results, p.unit_micros)) as price_micros
@@ -175,7 +175,7 @@ export async function dropTasksOverBudget(
   budget: DayAndMonthBudget,
 ): Promise<void> {
   await tx`
-    with mine as materialized (
+    with mine as (
       select k.*, row_number() over (order by k.priority, k.planned_at desc, k.id desc) as place
       from task k where k.post_id = ${post.id} and k.state = 'planned'
     ),
@@ -193,11 +193,11 @@ export async function dropTasksOverBudget(
       select max(used_micros - limit_micros) as micros
       from overall_money(storerank_now(), ${budget.maxDayMicros}::bigint, ${budget.maxMonthMicros}::bigint)
     ),
-    too_dear as materialized (
+    too_dear as (
       select id from mine where estimate_micros > (select minute_limit_micros from account_usage
         order by fetched_at desc limit 1)
     ),
-    by_project as materialized (
+    by_project as (
       select distinct id from (
         select s.id, o.micros, sum(s.micros) over (partition by s.project_id order by s.place)
           - s.micros as before
@@ -205,7 +205,7 @@ export async function dropTasksOverBudget(
       ) as queue
       where before < micros
     ),
-    gone_before as materialized (select id from by_project union select id from too_dear),
+    gone_before as (select id from by_project union select id from too_dear),
     left_over as (
       select m.id, sum(m.estimate_micros) over (order by m.place) - m.estimate_micros as before
       from mine m where m.id not in (select id from gone_before)
@@ -214,7 +214,7 @@ export async function dropTasksOverBudget(
       select coalesce(sum(m.estimate_micros), 0) as micros from mine m
         where m.id in (select id from gone_before)
     ),
-    verdict as materialized (
+    verdict as (
       select id, 'dearer_than_overall_budget' as reason from too_dear
       union all
       select id, 'project_budget' from by_project where id not in (select id from too_dear)
@@ -256,7 +256,7 @@ export async function applyMinuteSpendLimit(tx: Transaction, postId: string): Pr
       from (select minute_limit_micros from account_usage order by fetched_at desc limit 1) u
       where u.minute_limit_micros is not null
     ),
-    mine as materialized (
+    mine as (
       select k.id, sum(k.estimate_micros) over (order by k.priority desc, k.planned_at, k.id)
         > m.left_micros as is_beyond
       from task k, minute m where k.post_id = ${postId} and k.state = 'planned'

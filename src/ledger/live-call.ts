@@ -33,7 +33,7 @@ export async function planCall(
 ): Promise<PostToClaim> {
   await tx`insert into project (name) values (${project}) on conflict (name) do nothing`
   const [made] = await tx<{ id: string; payers: number[] }[]>`
-    with target as materialized (
+    with target as (
       select target_of(${store}, ${LISTING_SEARCH}, ${subject}, ${NO_LOCATION}, ${NO_LANGUAGE}) as id
     ),
     slot as (

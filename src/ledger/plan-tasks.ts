@@ -14,17 +14,17 @@ import { booked } from './money.ts'
  */
 export async function planTasks(tx: Transaction): Promise<string[]> {
   const [row] = await tx<{ ids: string[] | null }[]>`
-    with bought as materialized (
+    with bought as (
       select *, (row_number() over (partition by store, function order by place) - 1)
         / ${MAX_TASKS_PER_POST}::int as pack
       from decided where cut is null
     ),
-    pack as materialized (
+    pack as (
       select store, function, pack, min(place) as place, row_number() over (order by min(place)) as number
       from bought group by store, function, pack
     ),
     -- Their ids ascend, so that the most urgent ones are swept first.
-    new_post as materialized (
+    new_post as (
       select p.*, i.id
       from pack p
       join (select id, row_number() over (order by id) as number from (select uuid_v7() as id from pack) i) i
@@ -68,12 +68,12 @@ export async function packTasks(tx: Transaction): Promise<string[]> {
       and (not_before <= storerank_now()) is not false
     order by id for update`
   const rows = await tx<{ id: string }[]>`
-    with unpacked as materialized (
+    with unpacked as (
       select k.id, k.priority, k.planned_at, k.target_id from task k
       where k.attempt > 0 and k.state = 'planned' and k.post_id is null and k.slot_ends_at > storerank_now()
         and (k.not_before <= storerank_now()) is not false
     ),
-    waiting as materialized (
+    waiting as (
       select k.id, t.store, t.function,
         (row_number() over (partition by t.store, t.function order by k.priority desc, k.planned_at, k.id)
           - 1)
@@ -82,7 +82,7 @@ export async function packTasks(tx: Transaction): Promise<string[]> {
       -- Else a plan without nested loops reads all targets.
       where t.id = any(array(select target_id from unpacked))
     ),
-    new_post as materialized (
+    new_post as (
       select uuid_v7() as id, store, function, pack from waiting group by store, function, pack
     ),
     made as (insert into post (id, store, function) select id, store, function from new_post),

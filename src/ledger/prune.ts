@@ -59,7 +59,7 @@ export async function pruneMoney(db: Database, keepMs: number | null, signal?: A
  */
 async function pruneCharges(tx: Transaction, keepMs: number): Promise<number> {
   const [row] = await tx<{ pruned: number }[]>`
-    with bound as materialized (
+    with bound as (
       select date_trunc('day', storerank_now() - make_interval(secs => ${keepMs / 1000}::float8), 'UTC') as at
     ),
     gone as (

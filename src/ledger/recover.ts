@@ -145,7 +145,7 @@ async function fillListed(
  */
 export async function dropForgottenTwins(tx: Transaction): Promise<void> {
   await tx`
-    with twin as materialized (
+    with twin as (
       select k.id from task k join listed l on l.target_id = k.target_id and l.slot = k.slot
         and l.task_id <> k.id
       where k.state = 'planned'

@@ -95,7 +95,7 @@ export function admission(due: Statement, { prices, budgets }: AdmissionInput): 
           ${prices.map((price) => price.highMicros)}::bigint[]
       ) as p (store, function, unit_results, normal_micros, high_micros)
     ),
-    priced as materialized (
+    priced as (
       select d.*, task_price(d.depth, p.unit_results, case d.priority when 2 then p.high_micros
         else p.normal_micros end) as price_micros
       from due d join price p using (store, function)

@@ -100,7 +100,7 @@ async function openChanged(tx: Transaction, { slots, slotsOfPeriod }: OpeningPie
       delete from period_change where ctid = any(array(select ctid from period_change limit ${slots}))
       returning period_id, from_slot
     ),
-    changed as materialized (
+    changed as (
       select p.target_id, p.id, p.every, p.priority, p.ended_at,
         greatest(c.from_slot, p.first_slot) as from_slot,
           least(p.last_slot, (select greatest(opened_to, ${horizonOf()}) from ledger)) as to_slot

@@ -217,7 +217,7 @@ export async function previewPlan(db: Database, budget: OverallBudget): Promise<
 async function readPreview(tx: Transaction, decision: Statement): Promise<PlanPreview> {
   const preview = oneRow(
     await tx<PlanPreview[]>`
-    with decided as materialized (${decision}),
+    with decided as (${decision}),
     line as (
       select p.name as project, d.store, d.function, null as cut, count(*) as tasks,
         sum(share_of(d.price_micros, cardinality(d.payers), s.place))::bigint as "costMicros"

@@ -42,7 +42,7 @@ export async function logDayBefore(db: Database, log: Logger, job: string): Prom
 async function sumUp({ sql }: Database, begins: Date, ends: Date): Promise<DaySummary> {
   const summary = oneRow(
     await sql<DaySummary[]>`
-    with slots as materialized (
+    with slots as (
       select r.gap from ranking_row r where r.slot >= ${begins} and r.slot < ${ends}
       union all
       select s.gap from app_snapshot s where s.slot >= ${begins} and s.slot < ${ends}

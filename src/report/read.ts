@@ -133,7 +133,7 @@ async function readRange(
   timezone: string,
 ): Promise<{ from: Day; to: Day }> {
   const [known] = await tx<{ first: Day; last: Day }[]>`
-    with present as materialized (
+    with present as (
       select coalesce((${query.to ?? null}::date + 1)::timestamp at time zone ${timezone},
         storerank_now()) as at
     ), recent as materialized (

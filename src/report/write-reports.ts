@@ -84,7 +84,7 @@ async function readState(
   project: string,
 ): Promise<{ isUnderWay: boolean; latest: string }> {
   const [row] = await sql<{ isUnderWay: boolean; latest: string }[]>`
-    with target as materialized (
+    with target as (
       select distinct target_id from watch_period where project = ${project} and ended_at is null
         and target_id is not null
     )

@@ -36,7 +36,7 @@ create or replace function forecast_lines(
   alone_micros bigint, is_first boolean
 ) language sql stable security definer set search_path = public, pg_temp
 begin atomic
-  with asked as materialized (
+  with asked as (
     select p.id as period_id, r.id as project_id, p.project, w.tags, chosen.yes as is_chosen, p.target_id,
       t.store, t.function,
       case when chosen.yes then coalesce(change_every, p.every) else p.every end as every,
@@ -58,7 +58,7 @@ begin atomic
         and (of_tag is null or of_tag = any (w.tags)) as yes
     ) chosen
     where p.ended_at is null
-  ), alike as materialized (
+  ), alike as (
     select target_id, min(every) = max(every) and max(begins_at) = first_at as yes from asked
       group by target_id
   ), measured as materialized (

@@ -120,13 +120,13 @@ returns table (
 )
 language sql stable
 begin atomic
-  with of_project as materialized (
+  with of_project as (
     select p.id, (
       select m.timezone from money_zone m where m.project_id = p.id and m.since <= at_time
         order by m.since desc limit 1
     ) as timezone
     from project p where of_projects is null or p.id = any (of_projects)
-  ), zone as materialized (
+  ), zone as (
     select z.timezone, date_trunc('day',
       at_time at time zone z.timezone) at time zone z.timezone as day_begins,
       date_trunc('month', at_time at time zone z.timezone) at time zone z.timezone as month_begins

@@ -14,11 +14,11 @@ begin atomic
     d.target_id, o.app, c.app
   from list_daily(in_project, from_day, to_day) d
   cross join lateral (
-    select * from project_apps(in_project) a where a.store = d.store and a.role = 'own' offset 0
+    select * from project_apps(in_project) a where a.store = d.store and a.role = 'own'
   ) o
   cross join lateral (select array_position(d.app_ids, o.app) as rank offset 0) mine
   cross join lateral (
-    select * from project_apps(in_project) a where a.store = d.store and a.role = 'competitor' offset 0
+    select * from project_apps(in_project) a where a.store = d.store and a.role = 'competitor'
   ) c
   cross join lateral (select array_position(d.app_ids, c.app) as rank offset 0) theirs
   where d.gap is null and d.slot < coalesce(o.ended_at, 'infinity')
@@ -71,7 +71,7 @@ returns table (
   last_overtake date, target_id integer, own_app integer, competitor_app integer
 ) language sql stable parallel safe
 begin atomic
-  with daily as materialized (
+  with daily as (
     select d.target_id, d.own_app, d.competitor_app, d.day, d.own_rank, d.competitor_rank, d.leader,
       lag(d.leader) over w as leader_before
     from head_to_head_daily(in_project, from_day, to_day) d

@@ -13,7 +13,7 @@ create or replace function list_comparison(
   app_ids_before integer[], target_id integer
 ) language sql stable parallel safe
 begin atomic
-  with day as materialized (
+  with day as (
     select date_trunc('day', in_slot, j.timezone) as begins_at from project j where j.name = in_project
   ), period as materialized (
     select p.kind, p.watch_id, p.target_id, p.every, p.first_slot, p.last_slot, p.ended_at,
@@ -21,7 +21,7 @@ begin atomic
     from watch_period p
     where p.project = in_project and p.kind in ('keyword', 'chart')
       and (in_targets is null or p.target_id = any(in_targets))
-  ), due as materialized (
+  ), due as (
     select t.store, p.kind, coalesce(k.tags, c.tags, '{}') as tags, coalesce(k.weight, 1) as weight,
       p.target_id, slot_end(p.every, p.slot) <= coalesce(p.ended_at, 'infinity') as is_owed
     from period p
@@ -95,7 +95,6 @@ begin atomic
       c.is_complete and c.was_complete as is_compared,
       case when c.is_complete and c.was_complete then c.weight end as compared_weight
     from list_comparison(in_project, in_slot, in_back, in_tag, in_targets) c
-    offset 0
   ) l
   cross join curve w
   cross join lateral (

@@ -11,7 +11,7 @@ begin
       and (o.slot at time zone in_timezone)::date = in_day
       and (o.gap is null, o.slot) > (in_is_measured, in_after)
       and exists (
-        select from (select * from public.asked_period t where t.target_id = in_target offset 0) q
+        select from (select * from public.asked_period t where t.target_id = in_target) q
         where q.project = in_project
           and public.is_shown(q.every, q.first_slot, q.last_slot, q.ended_at, o.slot, o.gap)
       )
@@ -44,9 +44,9 @@ returns table (
   target_id integer
 ) language sql stable parallel safe
 begin atomic
-  with lists as materialized (
+  with lists as (
     select * from project_lists(in_project)
-  ), slots as materialized (
+  ), slots as (
     select * from project_slots(in_project, from_day, to_day)
   )
   select c.day, p.store, p.list, p.keyword, p.collection, p.category, p.location, p.location_code, p.language,

@@ -21,7 +21,6 @@ cross join lateral (
       select from watch_period p
       where p.target_id = k.target_id and p.project = k.project
         and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, h.slot, h.gap)
-      offset 0
     ) end
   order by h.slot desc
   limit 1

@@ -30,7 +30,6 @@ begin atomic
         r.target_id, r.app, r.rank, r.outcome in ('ranked', 'not_in_top') as is_measured,
         r.day - date '2000-01-01' as number
       from rank_daily(in_project, from_day, to_day) r
-      offset 0
     ) r
     group by r.begins, r.target_id, r.app
   ) g

@@ -11,7 +11,7 @@ create or replace function standing_sums(
   average_rank numeric
 ) language sql stable parallel safe
 begin atomic
-  with curve as materialized (
+  with curve as (
     select rank_weights(in_curve) as weights, rank_weight_totals(in_curve) as totals
   )
   select s.day, s.store, s.is_chart, s.member, count(*)::integer,
@@ -33,7 +33,6 @@ begin atomic
       select c.member from project_cohorts(in_project) c
       where case when c.store <> d.store or d.slot >= c.ended_at then false when c.member <= 0 then true
         else c.member = any(d.app_ids) end
-      offset 0
     ) m
     where in_tag is null or in_tag = any(d.tags)
     offset 0
@@ -54,7 +53,7 @@ create or replace function standings(
   not_measured integer, best_rank integer, average_rank numeric, app integer
 ) language sql stable parallel safe
 begin atomic
-  with sums as materialized (select * from standing_sums(in_project, from_day, to_day, in_curve, in_tag)),
+  with sums as (select * from standing_sums(in_project, from_day, to_day, in_curve, in_tag)),
   standing as (
     select l.day, l.store, l.is_chart, c.app, l.lines as due,
       l.measured + coalesce(f.measured, 0) as measured, coalesce(l.most, 0) + coalesce(f.most, 0) as most,

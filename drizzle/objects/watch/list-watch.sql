@@ -7,10 +7,9 @@ from watch_period p
 left join keyword_watch k on p.kind = 'keyword' and k.id = p.watch_id
 left join chart_watch c on p.kind = 'chart' and c.id = p.watch_id
 where p.target_id is not null and not exists (
-  select from (select * from watch_period t where t.target_id = p.target_id offset 0) longer
+  select from (select * from watch_period t where t.target_id = p.target_id) longer
   where longer.project = p.project
     and (coalesce(longer.ended_at, 'infinity'), longer.id) > (coalesce(p.ended_at, 'infinity'), p.id)
-  offset 0
 );
 comment on view list_watch is
   'What the watch that follows a target now, or followed it last, says of it: an opinion of today on '

@@ -11,7 +11,6 @@ where p.kind = 'app' and not exists (
   select from watch_period longer
   where longer.kind = 'app' and longer.project = p.project and longer.app = p.app
     and (coalesce(longer.ended_at, 'infinity'), longer.id) > (coalesce(p.ended_at, 'infinity'), p.id)
-  offset 0
 )
 group by p.id, a.id;
 comment on view project_app is

@@ -4,10 +4,9 @@ select p.project, p.store, p.list, p.keyword, p.collection, p.category, p.locati
   p.language, p.tags, p.weight, p.every, p.ended_at, p.target_id
 from list_period p
 where not exists (
-  select from (select * from watch_period t where t.target_id = p.target_id offset 0) longer
+  select from (select * from watch_period t where t.target_id = p.target_id) longer
   where longer.project = p.project
     and (coalesce(longer.ended_at, 'infinity'), longer.id) > (coalesce(p.ended_at, 'infinity'), p.period_id)
-  offset 0
 );
 comment on view project_list is
   'The keywords and charts of each project, each once, also those that it followed before.';

@@ -11,10 +11,9 @@ left join keyword_watch k on p.kind = 'keyword' and k.id = p.watch_id
 left join chart_watch c on p.kind = 'chart' and c.id = p.watch_id
 left join app_watch a on p.kind in ('app', 'reviews') and a.id = p.watch_id
 where not exists (
-  select from (select * from watch_period t where t.target_id = p.target_id offset 0) longer
+  select from (select * from watch_period t where t.target_id = p.target_id) longer
   where longer.project = p.project
     and (coalesce(longer.ended_at, 'infinity'), longer.id) > (coalesce(p.ended_at, 'infinity'), p.id)
-  offset 0
 );
 comment on view project_target is
   'What each project measures, or has measured: keywords, charts, pages and reviews, each once.';

@@ -109,7 +109,7 @@ create or replace function keep_open_periods(of_kind text, of_watches bigint[]) 
 declare
   left_over bigint[];
 begin
-  with kept as materialized (
+  with kept as (
     select i.id as watch_id, p.id, w.project is not null as is_asked, w.depth, w.html, w.priority, w.role,
       w.label,
       -- A target that is not made yet is null, as that of an app without a page.
@@ -179,7 +179,7 @@ declare
   present timestamptz := storerank_now();
   left_over bigint[];
 begin
-  with wanted as materialized (
+  with wanted as (
     select * from asked_parts(of_kind, of_watches)
   ), made_app as (
     insert into app (store, app_id)
@@ -196,7 +196,7 @@ begin
     on conflict (subject_key(subject) collate "C", location_code, language_code, store, function,
       coalesce(category, '')) do nothing
     returning id, store, function, subject, category, location_code, language_code
-  ), asked as materialized (
+  ), asked as (
     select w.watch_id, w.project, coalesce(w.target_id, t.id) as target_id, coalesce(w.app, a.id) as app,
       w.role, w.label, w.every,
       w.depth, w.html, w.priority, f.first, earlier.is_followed, earlier.after,
@@ -209,7 +209,7 @@ begin
       and t.store = w.store and t.function = w.function and coalesce(t.category, '')
         = coalesce(w.category, '')
     left join made_app a on a.store = w.store and a.app_id = w.app_id
-    cross join lateral (select slot_of(w.every, present) as first offset 0) f
+    cross join lateral (select slot_of(w.every, present) as first) f
     -- Without any earlier period both are null.
     cross join lateral (
       select bool_or(p.ended_at is null) as is_followed,
@@ -224,7 +224,7 @@ begin
   ), oldest as (
     select distinct on (target_id, project) target_id, project, first, is_followed, after
     from asked where is_followed is not null order by target_id, project, watch_id
-  ), ending as materialized (
+  ), ending as (
     select p.id, o.first
     from oldest o
     cross join lateral (

@@ -1,7 +1,6 @@
 -- What is wrong is found, and not looked for: each branch begins with the few rows that may be wrong, so that
--- a million watches in order cost next to nothing. Branches look their rows up in `lateral … offset 0`,
--- because without statistics the planner would join all watches instead; open periods by `coalesce`, so that
--- the index of all that are open is not read beside.
+-- a million watches in order cost next to nothing. Open periods are looked up by `coalesce`, so
+-- that the index of all that are open is not read beside.
 create or replace view watch_problem as
 with recursive keyword_place as (
   -- One row of the index per place, each found behind the one before.
@@ -17,7 +16,7 @@ with recursive keyword_place as (
       > (p.store, p.code, p.name, p.language_code)
     order by 1, 2, 3, 4 limit 1
   ) further
-), place as materialized (
+), place as (
   select store, code, name, language_code from keyword_place
   union
   select store, coalesce(location_code, 0), coalesce(location_name, ''), language_code from chart_watch
@@ -41,15 +40,15 @@ with recursive keyword_place as (
 ), language_problem as materialized (
   select n.store, n.language_code, n.message
   from (select store, language_code, unknown_language(store, language_code) as message
-    from (select distinct store, language_code from place) d offset 0) n
+    from (select distinct store, language_code from place) d) n
   where n.message is not null
-), place_problem as materialized (
+), place_problem as (
   select p.store, p.code, p.name, p.language_code, l.problem, l.message
   from place p join location_problem l on l.store = p.store and l.code = p.code and l.name = p.name
   union all
   select p.store, p.code, p.name, p.language_code, 'language_unknown', l.message
   from place p join language_problem l on l.store = p.store and l.language_code = p.language_code
-), recent as materialized (
+), recent as (
   -- The longest interval is 31 days, so that no slot of an open period that was closed last is older than two
   -- of these.
   select storerank_now() - interval '63 days' as from_slot
@@ -94,11 +93,10 @@ with recursive keyword_place as (
     union all
     select o.* from target o
     where subject_key(o.subject) collate "C" = subject_key(f.subject) and o.function = 'app_searches'
-    offset 0
   ) t
   cross join lateral (
     select p.* from watch_period p where p.target_id = t.id and p.kind = 'keyword'
-      and coalesce(p.ended_at, 'infinity') = 'infinity' offset 0
+      and coalesce(p.ended_at, 'infinity') = 'infinity'
   ) p
   join unit_price u on u.store = t.store and u.function = t.function and u.priority = p.priority
   where (t.store, t.location_code, t.language_code) = (f.store, f.location_code, f.language_code)
@@ -110,7 +108,7 @@ select w.watch_table, w.watch_id, w.project, w.store, w.subject, 'project_disabl
     w.project) as message
 from project pr
 cross join lateral (
-  select k.* from watch_part k where k.project = pr.name and k.is_wanted and k.kind <> 'reviews' offset 0
+  select k.* from watch_part k where k.project = pr.name and k.is_wanted and k.kind <> 'reviews'
 ) w
 where not pr.enabled
 union all
@@ -138,14 +136,14 @@ where w.enabled and (w.info or w.reviews)
 union all
 select 'chart_watch', w.id, w.project, w.store, w.collection, 'collection_unknown', n.message
 from (select store, collection, category, unknown_collection(store, collection, category) as message
-  from (select distinct store, collection, category from chart_watch where enabled) d offset 0) n
+  from (select distinct store, collection, category from chart_watch where enabled) d) n
 join chart_watch w on w.store = n.store and w.collection = n.collection
   and coalesce(w.category, '') = coalesce(n.category, '')
 where w.enabled and n.message is not null
 union all
 select 'chart_watch', w.id, w.project, w.store, w.collection, 'category_unknown', n.message
 from (select store, category, unknown_category(store, category) as message
-  from (select distinct store, category from chart_watch where enabled and category is not null) d offset 0) n
+  from (select distinct store, category from chart_watch where enabled and category is not null) d) n
 join chart_watch w on w.store = n.store and w.category = n.category
 where w.enabled and n.message is not null
 union all
@@ -206,7 +204,7 @@ cross join lateral (
   join target t on t.id = p.target_id
   where p.target_id = told.target_id and coalesce(p.ended_at, 'infinity') = 'infinity'
     and (told.slot is null or told.slot = slot_of(p.every, (select storerank_now())))
-  offset 0
+
 ) w
 union all
 -- Once for all spellings, at the one that came last.

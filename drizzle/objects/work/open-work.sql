@@ -31,7 +31,6 @@ from (
       select slot_end(p.every, slot_of(p.every, l.opened_to)) as since from watch_period p
       where p.ended_at is null and p.target_id is not null
         and p.id not in (select c.period_id from period_change c)
-      offset 0
     ) p
     where l.opened_to > '-infinity' and l.opened_to < (select storerank_now())
       and p.since <= (select storerank_now())

@@ -23,7 +23,6 @@ begin atomic
       select from ranking_row r
       where r.target_id = s.target_id and r.slot = s.slot
         and r.slot >= (from_day - 1) + timetz '00:00+00' and r.slot < (to_day + 2) + timetz '00:00+00'
-      offset 0
     );
 end;
 comment on function pending_rankings(text, date, date) is

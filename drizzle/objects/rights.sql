@@ -1,7 +1,7 @@
 -- What people may do. `public` is everybody who may log in: what is not revoked here is for all who read the
 -- views. The roles may be missing: then the grants are left out, and the revokes are not.
 revoke execute on routine
-  asked_part, asked_parts, begin_money_zone, call_wait, calls_allowed, calls_in_flight, close_failed_task,
+  asked_parts, begin_money_zone, call_wait, calls_allowed, calls_in_flight, close_failed_task,
   delete_project, delete_rankings, end_calls, end_channel, ensure_history_partitions, find_named_by_rule,
   first_unopened_slot, fold_spend, follow_watches, forecast_lines, hold_lock, is_collecting, is_lock_held,
   is_recovering, keep_open_periods, keep_periods, keep_project_periods, keep_projects, keep_undelivered,

@@ -11,8 +11,8 @@ begin
       and (o.slot at time zone in_timezone)::date = in_day
       and (o.gap is null, o.slot) > (in_is_measured, in_after)
       and exists (
-        select from (select * from public.asked_period t where t.target_id = in_target) q
-        where q.project = in_project
+        select from public.asked_period q
+        where q.target_id = in_target and q.project = in_project
           and public.is_shown(q.every, q.first_slot, q.last_slot, q.ended_at, o.slot, o.gap)
       )
   );

@@ -1,5 +1,5 @@
 -- Asked by target and project, periods are read by the target alone: the index of the project, which `nullif`
--- and `offset 0` keep out, would read all periods of the project for each.
+-- keeps out, would read all periods of the project for each.
 create or replace view list_watch as
 select nullif(p.project, '') as project, p.target_id, coalesce(k.tags, c.tags, '{}') as tags,
   coalesce(k.weight, 1) as weight
@@ -7,8 +7,8 @@ from watch_period p
 left join keyword_watch k on p.kind = 'keyword' and k.id = p.watch_id
 left join chart_watch c on p.kind = 'chart' and c.id = p.watch_id
 where p.target_id is not null and not exists (
-  select from (select * from watch_period t where t.target_id = p.target_id) longer
-  where longer.project = p.project
+  select from watch_period longer
+  where longer.target_id = p.target_id and longer.project = p.project
     and (coalesce(longer.ended_at, 'infinity'), longer.id) > (coalesce(p.ended_at, 'infinity'), p.id)
 );
 comment on view list_watch is

@@ -4,8 +4,8 @@ select p.project, p.store, p.list, p.keyword, p.collection, p.category, p.locati
   p.language, p.tags, p.weight, p.every, p.ended_at, p.target_id
 from list_period p
 where not exists (
-  select from (select * from watch_period t where t.target_id = p.target_id) longer
-  where longer.project = p.project
+  select from watch_period longer
+  where longer.target_id = p.target_id and longer.project = p.project
     and (coalesce(longer.ended_at, 'infinity'), longer.id) > (coalesce(p.ended_at, 'infinity'), p.period_id)
 );
 comment on view project_list is

@@ -11,8 +11,8 @@ left join keyword_watch k on p.kind = 'keyword' and k.id = p.watch_id
 left join chart_watch c on p.kind = 'chart' and c.id = p.watch_id
 left join app_watch a on p.kind in ('app', 'reviews') and a.id = p.watch_id
 where not exists (
-  select from (select * from watch_period t where t.target_id = p.target_id) longer
-  where longer.project = p.project
+  select from watch_period longer
+  where longer.target_id = p.target_id and longer.project = p.project
     and (coalesce(longer.ended_at, 'infinity'), longer.id) > (coalesce(p.ended_at, 'infinity'), p.id)
 );
 comment on view project_target is

@@ -26,74 +26,35 @@ end $$;
 comment on function target_of(text, text, text, integer, text, text) is
   'The id of one target, which is made when it is missing. Watches make theirs many at once: start_periods.';
 
--- What a watch asks for, with the target and the app that it points at. Each `offset 0` keeps the planner
+-- What watches ask for, with the target and the app that each points at. Each `offset 0` keeps the planner
 -- from joining: it looks up one row by its key, for one watch as for a million, in a plan that does not stand
 -- on statistics. Those are missing after a bulk load, and with a wrong guess each watch reads all others.
-create or replace function asked_part(of_kind text, of_watch bigint)
+create or replace function asked_parts(of_kind text, of_watches bigint[])
 returns table (
-  project text, store text, function text, subject text, category text, location_code integer,
-    language_code text, app_id text,
-  target_id integer, app integer, role text, label text, every interval, depth integer, html boolean,
-    priority integer
-)
-language sql stable
+  watch_id bigint, project text, store text, function text, subject text, category text,
+  location_code integer, language_code text, app_id text, target_id integer, app integer, role text,
+  label text, every interval, depth integer, html boolean, priority integer
+) language sql stable
 begin atomic
-  select w.project, w.store, w.function, w.subject, w.category, w.location_code, w.language_code, w.app_id,
-    t.id, a.id, w.role, w.label, w.every, w.depth, w.html, w.priority
-  from watch_part w
+  select w.watch_id, w.project, w.store, w.function, w.subject, w.category, w.location_code,
+    w.language_code, w.app_id, t.id, a.id, w.role, w.label, w.every, w.depth, w.html, w.priority
+  from unnest(of_watches) i (id)
+  cross join lateral (
+    select * from watch_part k where k.kind = of_kind and k.watch_id = i.id and k.is_asked offset 0
+  ) w
   left join lateral (
     select t.id from target t
-    where t.store = w.store and t.function = w.function and subject_key(t.subject) collate "C"
-      = subject_key(w.subject)
+    where t.store = w.store and t.function = w.function
+      and subject_key(t.subject) collate "C" = subject_key(w.subject)
       and coalesce(t.category, '') = coalesce(w.category, '')
       and t.location_code = w.location_code and t.language_code = w.language_code
     offset 0
   ) t on true
   left join lateral (select a.id from app a where a.store = w.store and a.app_id = w.app_id offset 0) a
-    on true
-  where w.kind = of_kind and w.watch_id = of_watch and w.is_asked
-  offset 0;
+    on true;
 end;
-comment on function asked_part(text, bigint) is
-  'What a watch of a kind asks for now, as a row of watch_period has it.';
-
--- The same of many. Where they are a large share of all (a watch takes about 200 bytes, and an eighth is
--- worth reading all), joins by hash take half as long as look-ups; never by merge: that by the project alone
--- took minutes.
-create or replace function asked_parts(of_kind text, of_watches bigint[])
-returns table (
-  watch_id bigint, project text, store text, function text, subject text, category text,
-    location_code integer, language_code text,
-  app_id text, target_id integer, app integer, role text, label text, every interval, depth integer,
-    html boolean, priority integer
-)
-language plpgsql stable set enable_nestloop = on set enable_seqscan = off set enable_hashjoin = off
-  set plan_cache_mode = auto as $$
-begin
-  if cardinality(of_watches) > 1000
-    and cardinality(of_watches) > (pg_relation_size('keyword_watch') + pg_relation_size('chart_watch')
-      + pg_relation_size('app_watch')) / 1600 then
-    perform set_config('enable_nestloop', 'off', true), set_config('enable_seqscan', 'on', true),
-      set_config('enable_hashjoin', 'on', true), set_config('plan_cache_mode', 'force_custom_plan', true);
-    return query
-    select w.watch_id, w.project, w.store, w.function, w.subject, w.category, w.location_code,
-      w.language_code, w.app_id, t.id, a.id,
-      w.role, w.label, w.every, w.depth, w.html, w.priority
-    from unnest(of_watches) i (id)
-    join watch_part w on w.watch_id = i.id
-    left join target t on t.store = w.store and t.function = w.function
-      and subject_key(t.subject) collate "C" = subject_key(w.subject)
-      and coalesce(t.category, '') = coalesce(w.category, '')
-      and t.location_code = w.location_code and t.language_code = w.language_code
-    left join app a on a.store = w.store and a.app_id = w.app_id
-    where w.kind = of_kind and w.is_asked;
-  else
-    return query select i.id, w.* from unnest(of_watches) i (id) cross
-      join lateral asked_part(of_kind, i.id) w;
-  end if;
-end $$;
 comment on function asked_parts(text, bigint[]) is
-  'What some watches of a kind ask for now, one row for each that asks for anything.';
+  'What watches of a kind ask for now, as rows of watch_period have it, one for each that asks for anything.';
 
 -- Of a period that ends now: what began before it is owed, also where nothing ran since.
 create or replace function first_unopened_slot(of_every interval) returns timestamptz language sql stable
@@ -105,7 +66,7 @@ comment on function first_unopened_slot(interval) is
 -- The open period goes on while project, target, app and `every` stay the same; other changes are written
 -- into it. Renaming a project renames its periods first, so that they have the new name here.
 create or replace function keep_open_periods(of_kind text, of_watches bigint[]) returns bigint[]
-  language plpgsql as $$
+language plpgsql set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
   left_over bigint[];
 begin
@@ -122,7 +83,7 @@ begin
       select p.* from watch_period p where p.kind = of_kind and p.watch_id = i.id
         and p.ended_at is null offset 0
     ) p on true
-    left join lateral asked_part(of_kind, case when p.id is not null then i.id end) w on true
+    left join lateral asked_parts(of_kind, array[case when p.id is not null then i.id end]) w on true
   ), changed as (
     update watch_period p set depth = k.depth, html = k.html, priority = k.priority, role = k.role,
       label = k.label
@@ -174,7 +135,7 @@ comment on function keep_open_periods(text, bigint[]) is
 -- sequence per existing row; in one order, so that two statements that make the same rows wait for each other
 -- and never deadlock.
 create or replace function start_periods(of_kind text, of_watches bigint[]) returns bigint[] language plpgsql
-set enable_nestloop = off set enable_hashjoin = on as $$
+set enable_nestloop = off as $$
 declare
   present timestamptz := storerank_now();
   left_over bigint[];
@@ -267,12 +228,11 @@ comment on function start_periods(text, bigint[]) is
 
 -- The ids of watches, because a function that takes the rows of a table keeps PostgreSQL from changing some
 -- of its columns. What the watches ask for is read from their tables, so that it does not matter which
--- statement wrote them last. The settings leave look-ups by index alone, and one plan for all calls.
+-- statement wrote them last. One plan for all calls, made while the tables may be small: none reads a table as a
+-- whole.
 create or replace function follow_watches(of_kind text, of_watches bigint[],
   are_new boolean default false) returns void language plpgsql
-set jit = off set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
-  set enable_hashjoin = off
-set enable_mergejoin = off set enable_memoize = off as $$
+set jit = off set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 declare
   left_over bigint[] := case when are_new then of_watches else keep_open_periods(of_kind, of_watches) end;
 begin

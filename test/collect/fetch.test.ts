@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
-import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
+import { afterEach, beforeEach, describe, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { readOutcome } from '../../src/collect/fetch.ts'
 import type { FetchItem } from '../../src/ledger/hand-out.ts'
 import { AppDataClient } from '../../src/service/client.ts'
+import { lasting } from '../support/lasting.ts'
 import { endAttemptPauses, readReservations, readSpendDifferences } from '../support/ledger.ts'
 import {
   askedEnough,
@@ -16,13 +17,9 @@ import {
   tamper,
   watchKeywords,
 } from '../support/stages.ts'
-import { createWorld, type World } from '../support/world.ts'
+import { createWorld } from '../support/world.ts'
 
-let world: World
-before(async () => {
-  world = await createWorld({ sandbox: { callsPerMinute: 100_000 } })
-})
-after(() => world.close())
+const world = lasting(() => createWorld({ sandbox: { callsPerMinute: 100_000 } }))
 afterEach(() => clear(world))
 
 const ITEM: FetchItem = {

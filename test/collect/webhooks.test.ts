@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, afterEach, before, describe, test } from 'node:test'
+import { afterEach, describe, test } from 'node:test'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { handOutReady } from '../../src/collect/enqueue-results.ts'
 import { claimPost } from '../../src/post/claim.ts'
 import { settlePost } from '../../src/post/settle.ts'
 import { countStates, depsOf, planPost, readMoney } from '../post/posting.ts'
+import { lasting } from '../support/lasting.ts'
 import { askedEnough, clear, fetchItems, handOut, store } from '../support/stages.ts'
-import { createWorld, until, type World } from '../support/world.ts'
+import { createWorld, until } from '../support/world.ts'
 import {
   type BoughtTask,
   bend,
@@ -19,11 +20,7 @@ import {
   readAnswer,
 } from './receiving.ts'
 
-let world: World
-before(async () => {
-  world = await createWorld({ sandbox: { callsPerMinute: 100_000 } })
-})
-after(() => world.close())
+const world = lasting(() => createWorld({ sandbox: { callsPerMinute: 100_000 } }))
 afterEach(() => clear(world))
 
 const OTHER_TAG = `${'0'.repeat(8)}-0000-7000-8000-${'0'.repeat(12)}.1`

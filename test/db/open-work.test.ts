@@ -2,14 +2,11 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { openDueSlots } from '../../src/plan/open.ts'
-import { type AnySql, createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { type AnySql, createTestDatabase } from '../support/database.ts'
+import { lasting } from '../support/lasting.ts'
 import { createPlanning, type Planning } from '../support/planning.ts'
 
-let database: TestDatabase
-before(async () => {
-  database = await createTestDatabase()
-})
-after(() => database.drop())
+const database = lasting(createTestDatabase)
 
 async function ask(sql: AnySql, kind: string) {
   const [row] = await sql<{ count: string; message: string | null }[]>`

@@ -2,22 +2,19 @@
  * What ended without a measurement: one row each with its reason, for whatever was owed and for nothing else.
  */
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, test } from 'node:test'
+import { beforeEach, describe, test } from 'node:test'
 import fc from 'fast-check'
 import type { Database } from '../../src/db/database.ts'
 import { type ClosedSlots, closeEndedSlots } from '../../src/history/close-slots.ts'
+import { lasting } from '../support/lasting.ts'
 import { readReservations, readSpendDifferences, recount } from '../support/ledger.ts'
-import { createPlanning, type Planning } from '../support/planning.ts'
+import { createPlanning } from '../support/planning.ts'
 
 const HOUR_MS = 3_600_000
 const ORIGIN_MS = Date.UTC(2001, 0, 1)
 const START = '2026-03-10 13:00+00'
 
-let planning: Planning
-before(async () => {
-  planning = await createPlanning()
-})
-after(() => planning.drop())
+const planning = lasting(createPlanning)
 beforeEach(async () => {
   await planning.clear()
   await planning.setNow(START)

@@ -3,19 +3,16 @@
  * the tests' 89 and 91.
  */
 import assert from 'node:assert/strict'
-import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
+import { afterEach, before, beforeEach, describe, test } from 'node:test'
 import type { Transaction } from '../../src/db/database.ts'
 import { pruneSome } from '../../src/db/pieces.ts'
 import { sql } from '../../src/db/sql.ts'
 import { OLD_RUNS, type Pruned, pruneWork } from '../../src/history/housekeeping.ts'
+import { lasting } from '../support/lasting.ts'
 import { buy, clear, collect, watchKeywords } from '../support/stages.ts'
-import { createWorld, type World } from '../support/world.ts'
+import { createWorld } from '../support/world.ts'
 
-let world: World
-before(async () => {
-  world = await createWorld()
-})
-after(() => world.close())
+const world = lasting(createWorld)
 
 const daysAgo = (days: number) => sql`clock_timestamp() - make_interval(days => ${days})`
 

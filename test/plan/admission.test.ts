@@ -3,21 +3,18 @@
  * TypeScript.
  */
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, test } from 'node:test'
+import { beforeEach, describe, test } from 'node:test'
 import fc from 'fast-check'
 import { sql } from '../../src/db/sql.ts'
+import { lasting } from '../support/lasting.ts'
 import { recount } from '../support/ledger.ts'
-import { createPlanning, type Planning } from '../support/planning.ts'
+import { createPlanning } from '../support/planning.ts'
 
 const NOW = '2026-03-10 13:00+00'
 const PROJECTS = ['a', 'b', 'c'] as const
 const OLDEST_FIRST = ['never', 'long ago', 'yesterday'] as const
 
-let planning: Planning
-before(async () => {
-  planning = await createPlanning()
-})
-after(() => planning.drop())
+const planning = lasting(createPlanning)
 beforeEach(async () => {
   await planning.clear()
   await planning.setNow(NOW)

@@ -1,15 +1,12 @@
 /** Every budget there is, the days and months that it counts by, and what becomes of what it cut. */
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, test } from 'node:test'
+import { beforeEach, describe, test } from 'node:test'
 import { sql } from '../../src/db/sql.ts'
+import { lasting } from '../support/lasting.ts'
 import { insertCharge, recount, setTimeZone } from '../support/ledger.ts'
 import { createPlanning, type Planning } from '../support/planning.ts'
 
-let planning: Planning
-before(async () => {
-  planning = await createPlanning()
-})
-after(() => planning.drop())
+const planning = lasting(createPlanning)
 beforeEach(async () => {
   await planning.clear()
   await planning.setNow('2026-03-10 13:00+00')

@@ -3,11 +3,12 @@
  * find it.
  */
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { askedNow } from '../../src/plan/due.ts'
 import { openDueSlots } from '../../src/plan/open.ts'
-import { createPlanning, type Planning } from '../support/planning.ts'
+import { lasting } from '../support/lasting.ts'
+import { createPlanning } from '../support/planning.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
@@ -20,11 +21,7 @@ const CENT = 10_000
 const MANY = Array.from({ length: 12 }, (_, number) => `old ${number}`)
 const PIECE_SLOTS = 2
 
-let planning: Planning
-before(async () => {
-  planning = await createPlanning()
-})
-after(() => planning.drop())
+const planning = lasting(createPlanning)
 
 const project = fc.constantFrom('a', 'b')
 const keyword = fc.constantFrom(...KEYWORDS)

@@ -1,22 +1,19 @@
 /** Ids that the answer to a POST names wrongly, or under which the service answers for another task. */
 import assert from 'node:assert/strict'
-import { after, afterEach, before, describe, test } from 'node:test'
+import { afterEach, describe, test } from 'node:test'
 import { reconcileUnknownPosts } from '../../src/post/reconcile.ts'
 import type { FaultSettingsInput } from '../../src/sandbox/faults.ts'
 import { auditAll } from '../audit/auditing.ts'
+import { lasting } from '../support/lasting.ts'
 import { readSpendDifferences } from '../support/ledger.ts'
 import { buy, clear, collect, collectPaused, watchKeywords } from '../support/stages.ts'
-import { createWorld, type World } from '../support/world.ts'
+import { createWorld } from '../support/world.ts'
 import { askSandbox, countStates, readMoney, readOwnBooks } from './posting.ts'
 
 const KEYWORDS = ['yoga', 'chess', 'running']
 const PAID = { charge: 3600 }
 
-let world: World
-before(async () => {
-  world = await createWorld({ sandbox: { callsPerMinute: 100_000 } })
-})
-after(() => world.close())
+const world = lasting(() => createWorld({ sandbox: { callsPerMinute: 100_000 } }))
 afterEach(async () => {
   await setFaults({})
   await clear(world)

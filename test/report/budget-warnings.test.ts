@@ -8,14 +8,11 @@ import { track } from '../../jobs/track.ts'
 import { sql } from '../../src/db/sql.ts'
 import { executeJob } from '../../src/queue/job.ts'
 import { readBudgets } from '../../src/report/money.ts'
-import { createPlanning, type Planning } from '../support/planning.ts'
+import { lasting } from '../support/lasting.ts'
+import { createPlanning } from '../support/planning.ts'
 import { createWorld, type World } from '../support/world.ts'
 
-let planning: Planning
-before(async () => {
-  planning = await createPlanning()
-})
-after(() => planning.drop())
+const planning = lasting(createPlanning)
 beforeEach(async () => {
   await planning.clear()
   await planning.setNow('2026-03-10 13:00+00')

@@ -3,17 +3,14 @@
  * measured.
  */
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, test } from 'node:test'
+import { beforeEach, describe, test } from 'node:test'
 import { sql } from '../../src/db/sql.ts'
 import { insertExampleWatchlist } from '../../src/watch/example.ts'
 import { loadReferences } from '../../src/watch/references.ts'
-import { createWorld, type World } from '../support/world.ts'
+import { lasting } from '../support/lasting.ts'
+import { createWorld } from '../support/world.ts'
 
-let world: World
-before(async () => {
-  world = await createWorld()
-})
-after(() => world.close())
+const world = lasting(createWorld)
 beforeEach(async () => {
   for (const table of ['keyword_watch', 'chart_watch', 'app_watch', 'watch_period', 'project'])
     await world.db.sql`delete from ${sql.identifier(table)}`

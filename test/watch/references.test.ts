@@ -1,19 +1,16 @@
 /** The service's lists, in our tables: replaced as a whole, never by nothing. */
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, test } from 'node:test'
+import { beforeEach, describe, test } from 'node:test'
 import { sql } from '../../src/db/sql.ts'
 import { AccountError, UnavailableError } from '../../src/errors.ts'
 import type { AppDataClient } from '../../src/service/client.ts'
 import { areReferencesFresh, loadReferences } from '../../src/watch/references.ts'
 import { replaceCalls } from '../post/posting.ts'
+import { lasting } from '../support/lasting.ts'
 import { tamper } from '../support/stages.ts'
 import { createWorld, until, type World } from '../support/world.ts'
 
-let world: World
-before(async () => {
-  world = await createWorld()
-})
-after(() => world.close())
+const world = lasting(createWorld)
 beforeEach(async () => {
   for (const table of [
     'location',

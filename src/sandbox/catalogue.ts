@@ -10,7 +10,7 @@ import { fraction, hashText, mix, pick } from './hash.ts'
 import { tokenize } from './keyword.ts'
 import type { Store } from './offers.ts'
 import type { RealApp } from './real-apps.ts'
-import { COMPANY_ENDS, NAME_ENDS, NAME_STARTS, TITLE_ENDS, TOPICS, type Topic } from './words.ts'
+import { COMPANY_ENDS, inventName, TITLE_ENDS, TOPICS, type Topic } from './words.ts'
 
 /** One app of a store. `hash` is its own noise, `popularity` between 0 and 1. */
 export type App = {
@@ -70,7 +70,7 @@ const NO_EVENTS: AppEvents = []
 
 const inventApp = (store: Store, seed: number, topic: Topic, number: number): App => {
   const noise = mix(mix(seed, hashText(`${store} ${topic.heads[0]}`)), number)
-  const name = `${pick(NAME_STARTS, mix(noise, 1))}${pick(NAME_ENDS, mix(noise, 2))}`
+  const name = inventName(mix(noise, 1), mix(noise, 2))
   const phrase = pick(topic.phrases, mix(noise, 5))
   const popularity = fraction(mix(noise, 6)) ** 2
   return {
@@ -115,7 +115,7 @@ const describeRealApp = (app: RealApp): App => {
   const word = tokenize(app.title).find((token) => topicOfWord.has(token))
   return {
     ...app,
-    developer: `${pick(NAME_STARTS, hash)}${pick(NAME_ENDS, mix(hash, 1))} ${pick(COMPANY_ENDS, mix(hash, 2))}`,
+    developer: `${inventName(hash, mix(hash, 1))} ${pick(COMPANY_ENDS, mix(hash, 2))}`,
     topic: word === undefined ? undefined : topicOfWord.get(word),
     hash,
     popularity: Math.min(1, Math.log(1 + app.votes) / Math.log(MOST_VOTES)),

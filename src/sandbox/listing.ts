@@ -29,10 +29,14 @@ const slug = (title: string): string =>
     .replace(/^-|-$/g, '')
 
 /** The address of an app in its store. */
-export const appUrl = (store: Store, app: Pick<App, 'id' | 'title'>, view: View): string =>
-  store === 'ios_store'
-    ? `https://${SE_DOMAINS[store]}/${countryOf(view.locationCode)}/app/${encodeURIComponent(slug(app.title))}/id${app.id}`
-    : `https://${SE_DOMAINS[store]}/store/apps/details?id=${app.id}&hl=${view.languageCode}&gl=${countryOf(view.locationCode)}`
+export const appUrl = (store: Store, app: Pick<App, 'id' | 'title'>, view: View): string => {
+  const country = countryOf(view.locationCode)
+  const page =
+    store === 'ios_store'
+      ? `${country}/app/${encodeURIComponent(slug(app.title))}/id${app.id}`
+      : `store/apps/details?id=${app.id}&hl=${view.languageCode}&gl=${country}`
+  return `https://${SE_DOMAINS[store]}/${page}`
+}
 
 /** The address of a developer in a store. */
 export const developerUrl = (store: Store, app: App): string =>
@@ -42,7 +46,8 @@ const developerId = (app: App): string => String(200_000_000 + (hashText(app.dev
 
 const imageUrl = (app: App, kind: string, size: string): string => {
   const name = mix(app.hash, hashText(kind)).toString(16).padStart(8, '0')
-  return `https://images.${app.id.includes('.') ? 'android' : 'ios'}-store.example/${kind}/${name.slice(0, 2)}/${name.slice(2, 4)}/${name}/${size}.png`
+  const folder = `${kind}/${name.slice(0, 2)}/${name.slice(2, 4)}/${name}`
+  return `https://images.${app.id.includes('.') ? 'android' : 'ios'}-store.example/${folder}/${size}.png`
 }
 
 /** When the app came out, in days since 1970: between 2012 and 2023. */

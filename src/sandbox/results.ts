@@ -121,7 +121,8 @@ const checkUrlOf = (question: Question): string => {
   const text = encodeURIComponent(headingOf(question).toWellFormed())
   const base = `https://${SE_DOMAINS[question.store]}`
   if (question.function === 'app_searches') return `${base}/search?term=${text}&${place}`
-  return `${base}/store/apps/${question.category ? `category/${question.category}/` : ''}collection/${text}?${place}`
+  const category = question.category ? `category/${question.category}/` : ''
+  return `${base}/store/apps/${category}collection/${text}?${place}`
 }
 
 /** The fields that every result shares. */

@@ -10,7 +10,7 @@ import { fraction, mix, pick } from './hash.ts'
 import { itemType, releaseDay, versionOn } from './listing.ts'
 import type { Store } from './offers.ts'
 import { DAY_MS, dayOf, formatTimestamp } from './timestamp.ts'
-import { NAME_ENDS, NAME_STARTS } from './words.ts'
+import { inventName } from './words.ts'
 
 /** Titles and texts by how content the writer is; `{topic}` is what the app is about. */
 const OPINIONS: readonly (readonly [title: string, text: string])[][] = [
@@ -117,7 +117,7 @@ const showReview = (
   const writtenMs = momentOf(app, number)
   const stars = starsOf(app, number)
   const [title, text] = pick(OPINIONS[Math.ceil(stars / 2) - 1] ?? [], mix(hash, 2))
-  const name = `${pick(NAME_STARTS, mix(hash, 3))}${pick(NAME_ENDS, mix(hash, 4))}`
+  const name = inventName(mix(hash, 3), mix(hash, 4))
   const isUnversioned = deviations.has('nulls') && (store === 'ios_store' || hash % 5 === 0)
   return {
     type: itemType(store, 'reviews_search', deviations),

@@ -66,7 +66,8 @@ export const SECTIONS: readonly Section[] = [
       under(
         'echo',
         `app_info.app_id app_info.location_code app_info.language_code
-        app_list.app_collection app_list.app_category app_list.location_code app_list.language_code app_list.depth
+        app_list.app_collection app_list.app_category app_list.location_code app_list.language_code
+        app_list.depth
         app_searches.keyword app_searches.location_code app_searches.language_code app_searches.depth
         app_reviews.app_id app_reviews.location_code app_reviews.language_code app_reviews.depth`,
       ),
@@ -90,7 +91,8 @@ export const SECTIONS: readonly Section[] = [
         'app_info.item',
         `type rank_group rank_absolute position app_id title url icon description reviews_count ${RATING}
         price.current price.regular price.max_value price.currency price.is_price_range price.displayed_price
-        is_free main_category developer developer_id developer_url version minimum_os_version size released_date
+        is_free main_category developer developer_id developer_url version minimum_os_version size
+        released_date
         last_update_date update_notes images similar_apps.app_id similar_apps.title similar_apps.url
         more_apps_by_developer.app_id more_apps_by_developer.title more_apps_by_developer.url`,
       ),
@@ -110,7 +112,8 @@ export const SECTIONS: readonly Section[] = [
   spec('Reviews result', {
     text: under(
       'reviews',
-      `app_id type se_domain location_code language_code check_url datetime title ${RATING} reviews_count items_count
+      `app_id type se_domain location_code language_code check_url datetime title ${RATING} reviews_count
+        items_count
       items`,
     ),
     tables: [
@@ -131,8 +134,10 @@ export const SECTIONS: readonly Section[] = [
       under(
         'reference',
         `languages.language_name languages.language_code
-        locations.location_code locations.location_name locations.location_name_parent locations.country_iso_code
-        locations.location_type categories.categories app_listings_categories.category app_listings_categories.count`,
+        locations.location_code locations.location_name locations.location_name_parent
+        locations.country_iso_code
+        locations.location_type categories.categories app_listings_categories.category
+        app_listings_categories.count`,
       ),
     ],
     text: [
@@ -150,7 +155,8 @@ export const SECTIONS: readonly Section[] = [
       ...under(
         'user_data.price',
         `appendix app_data priority_low priority_normal priority_high cost_type cost per_result per_request
-        app_info app_list app_searches app_reviews task_get tasks_ready languages locations categories errors user_data`,
+        app_info app_list app_searches app_reviews task_get tasks_ready languages locations categories
+        errors user_data`,
       ),
     ],
     values: '',
@@ -196,7 +202,8 @@ export const SECTIONS: readonly Section[] = [
     tables: [
       under(
         'task_post',
-        `keyword location_name location_code language_name language_code priority depth tag postback_url postback_data
+        `keyword location_name location_code language_name language_code priority depth tag postback_url
+        postback_data
         pingback_url`,
       ),
     ],

@@ -15,32 +15,13 @@ import { rowsOf } from './replies.ts'
 import type { Transport } from './transport.ts'
 
 /** One period of a table of limits or statistics, in calls or in micro-dollars. */
-export interface UsagePeriod {
-  /** Which period statistics are of, `yyyy-MM-dd` or `yyyy-MM-dd HH:mm`; null for limits. */
-  readonly period: string | null
-  /**
-   * Of everything; null when not known. A limit of 0 is none, and null (docs/service.md: limits of the
-   * account).
-   */
-  readonly total: number | null
-  /** Of the app_data API alone; null when not known. */
-  readonly totalAppData: number | null
-  /**
-   * By the path of keys inside `app_data`, such as `app_searches.task_get.advanced`; what is missing is not
-   * known.
-   */
-  readonly byCall: Readonly<Record<string, number>>
-}
+export type UsagePeriod = NonNullable<ReturnType<typeof readPeriod>>
+/** Limits or statistics, of a UTC day and of a minute. */
+export type UsageTable = ReturnType<typeof readUsage>
+/** The account (docs/service.md: Account data record). What is not known is null. */
+export type UserData = ReturnType<typeof readUserData>
 
-/** Limits or statistics (spec: Account data record). */
-export interface UsageTable {
-  /** A UTC day; null when not known. */
-  readonly day: UsagePeriod | null
-  /** A minute; null when not known. */
-  readonly minute: UsagePeriod | null
-}
-
-/** One entry of the price list (spec: rates.price). */
+/** One entry of the price list (docs/service.md: rates.price). */
 export interface PriceEntry {
   /** `app_data` or `appendix`. */
   readonly api: string
@@ -52,33 +33,6 @@ export interface PriceEntry {
   readonly costType: string
   /** Micro-dollars. */
   readonly costMicros: number
-}
-
-/** The account (spec: Account data record). */
-export interface UserData {
-  /** Null when missing. */
-  readonly login: string | null
-  /** Shown to people; the money days of the service are UTC. Null when missing. */
-  readonly timezone: string | null
-  /** Money left, micro-dollars; null when not known. */
-  readonly balanceMicros: number | null
-  /** Money ever paid in, micro-dollars; null when not known. */
-  readonly depositedMicros: number | null
-  /** Calls allowed. */
-  readonly callLimits: UsageTable
-  /** Calls made. */
-  readonly callStatistics: UsageTable
-  /** Spending allowed, micro-dollars. */
-  readonly moneyLimits: UsageTable
-  /** Spent, micro-dollars. */
-  readonly moneyStatistics: UsageTable
-  /** The whole price list as it stands; an entry without a cost is left out. */
-  readonly prices: readonly PriceEntry[]
-  /**
-   * Price of one billing unit, micro-dollars; null when the price list does not say. The list makes no
-   * difference by store.
-   */
-  pricePerUnitMicros(fn: ServiceFunction, priority: Priority): number | null
 }
 
 const PATH = '/v3/appendix/user_data'
@@ -99,22 +53,31 @@ export async function getUserData(transport: Transport): Promise<UserData> {
 }
 
 /** Tolerant of everything but a record that is no object: what is missing, or out of bounds, is null. */
-export function readUserData(row: unknown): UserData {
+export function readUserData(row: unknown) {
   if (!isObject(row)) throw unreadable(RECORD_PATH, 'it is no record', `The answer to ${CALL}`)
   const rates = childOf(row, 'rates')
   const money = isObject(rates.money) ? rates.money : childOf(row, 'money')
   const price = isObject(rates.price) ? rates.price : childOf(row, 'price')
   return {
     login: readName(row.login),
+    /** Shown to people; the money days of the service are UTC. */
     timezone: readName(row.timezone),
+    /** Money left, micro-dollars. */
     balanceMicros: readMicros(money.balance),
+    /** Money ever paid in, micro-dollars. */
     depositedMicros: readSpending(money.total),
+    /** Calls allowed. */
     callLimits: readUsage(rates.limits, limitOf(readCode)),
+    /** Calls made. */
     callStatistics: readUsage(rates.statistics, readCode),
+    /** Spending allowed, micro-dollars. */
     moneyLimits: readUsage(money.limits, limitOf(readSpending)),
+    /** Spent, micro-dollars. */
     moneyStatistics: readUsage(money.statistics, readSpending),
+    /** The whole price list as it stands; an entry without a cost is left out. */
     prices: listPrices(price, []),
-    pricePerUnitMicros: (fn, priority) => readPrice(price, fn, priority),
+    /** Price of one billing unit, micro-dollars; the list makes no difference by store. */
+    pricePerUnitMicros: (fn: ServiceFunction, priority: Priority) => readPrice(price, fn, priority),
   }
 }
 
@@ -129,17 +92,21 @@ function limitOf(readAmount: ReadAmount): ReadAmount {
   return (value) => readAmount(value) || null
 }
 
-function readUsage(value: unknown, readAmount: ReadAmount): UsageTable {
+function readUsage(value: unknown, readAmount: ReadAmount) {
   const table = isObject(value) ? value : {}
   return { day: readPeriod(table.day, readAmount), minute: readPeriod(table.minute, readAmount) }
 }
 
-function readPeriod(value: unknown, readAmount: ReadAmount): UsagePeriod | null {
+function readPeriod(value: unknown, readAmount: ReadAmount) {
   if (!isObject(value)) return null
   return {
+    /** Which period statistics are of, `yyyy-MM-dd` or `yyyy-MM-dd HH:mm`; null for limits. */
     period: readIdentifier(value.value, MAX_PERIOD_LENGTH),
+    /** Of everything. A limit of 0 is none, and null (docs/service.md: limits of the account). */
     total: readAmount(value.total),
+    /** Of the app_data API alone. */
     totalAppData: readAmount(value.total_app_data),
+    /** By the path of keys inside `app_data`, such as `app_searches.task_get.advanced`. */
     byCall: Object.fromEntries(flatten(value.app_data, [], readAmount)),
   }
 }

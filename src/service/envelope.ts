@@ -17,87 +17,61 @@ const MAX_VERSION_LENGTH = 50
 /** spec: Limits */
 const MAX_TAG_LENGTH = 255
 
-/** One element of `tasks` (spec: Task object). */
-export interface TaskReply {
-  /** Null when missing. */
-  readonly id: string | null
-  /** 10000 to 60000. */
-  readonly statusCode: number
-  /** At most 500 characters; empty when missing. */
-  readonly message: string
-  /** Micro-dollars; null when missing, or no cost. */
-  readonly costMicros: number | null
-  /** Ours, as posted; null when the answer has none. */
-  readonly tag: string | null
-  /** How many elements `result` has; null when missing. */
-  readonly resultCount: number | null
-  /** How long the service worked on it; null when it does not say. */
-  readonly timeSeconds: number | null
-  /** As sent: the segments of the path that was called. */
-  readonly path: unknown
-  /** As sent: the parameters of the request. */
-  readonly data: unknown
-  /** As sent. */
-  readonly result: unknown
-}
-
-/**
- * What stands above the tasks of an answer (spec: Response envelope). Sums and counts are shown, never
- * trusted.
- */
-export interface EnvelopeHead {
-  /** Of the whole call, 10000 to 60000. */
-  readonly statusCode: number
-  /** At most 500 characters; empty when missing. */
-  readonly message: string
-  /** `<major>.<minor>.<yyyymmdd>`; null when missing. */
-  readonly version: string | null
-  /** How long the service worked on the call; null when it does not say. */
-  readonly timeSeconds: number | null
-  /** Of all tasks together, micro-dollars; null when missing. */
-  readonly costMicros: number | null
-  /** How many tasks the service counts in the answer; null when missing. */
-  readonly tasksCount: number | null
-  /** How many of them it counts as errors; null when missing. */
-  readonly tasksError: number | null
-}
-
-export interface Envelope extends EnvelopeHead {
-  /** Only the elements that have a status code: each stands for itself. */
-  readonly tasks: readonly TaskReply[]
-}
+/** One element of `tasks` (docs/service.md: Task object). What the service leaves out is null. */
+export type TaskReply = NonNullable<ReturnType<typeof readTask>>
+export type Envelope = NonNullable<ReturnType<typeof readEnvelope>>
+/** What stands above the tasks of an answer. Sums and counts are shown, never trusted. */
+export type EnvelopeHead = Omit<Envelope, 'tasks'>
 
 /** Reads a parsed body; null when it is no envelope. */
-export function readEnvelope(body: unknown): Envelope | null {
+export function readEnvelope(body: unknown) {
   if (!isObject(body)) return null
   const statusCode = readCode(body.status_code)
   if (statusCode === null) return null
+  const sent: readonly unknown[] = Array.isArray(body.tasks) ? body.tasks : []
   return {
+    /** Of the whole call, 10000 to 60000. */
     statusCode,
+    /** Empty when missing. */
     message: readMessage(body.status_message),
+    /** `<major>.<minor>.<yyyymmdd>` */
     version: readIdentifier(body.version, MAX_VERSION_LENGTH),
+    /** How long the service worked on the call. */
     timeSeconds: readSeconds(body.time),
+    /** Of all tasks together, micro-dollars. */
     costMicros: readSpending(body.cost),
+    /** How many tasks the service counts in the answer. */
     tasksCount: readCount(body.tasks_count),
+    /** How many of them it counts as errors. */
     tasksError: readCount(body.tasks_error),
-    tasks: Array.isArray(body.tasks) ? body.tasks.map(readTask).filter((task) => task !== null) : [],
+    /** Only the elements that have a status code: each stands for itself. */
+    tasks: sent.map(readTask).filter((task) => task !== null),
   }
 }
 
-function readTask(value: unknown): TaskReply | null {
+function readTask(value: unknown) {
   if (!isObject(value)) return null
   const statusCode = readCode(value.status_code)
   if (statusCode === null) return null
   return {
     id: readIdentifier(value.id, MAX_ID_LENGTH),
+    /** 10000 to 60000. */
     statusCode,
+    /** Empty when missing. */
     message: readMessage(value.status_message),
+    /** Micro-dollars. */
     costMicros: readCost(value.cost),
+    /** Ours, as posted. */
     tag: isObject(value.data) ? readTag(value.data.tag) : null,
+    /** How many elements `result` has. */
     resultCount: readCount(value.result_count),
+    /** How long the service worked on it. */
     timeSeconds: readSeconds(value.time),
+    /** As sent: the segments of the path that was called. */
     path: value.path ?? null,
+    /** As sent: the parameters of the request. */
     data: value.data ?? null,
+    /** As sent. */
     result: value.result ?? null,
   }
 }

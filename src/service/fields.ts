@@ -187,7 +187,8 @@ export function wireRecord<Shape extends z.ZodRawShape>(shape: Shape) {
   })
 }
 
-function toWireName(ours: string): string {
+/** `rankGroup` → `rank_group` */
+export function toWireName(ours: string): string {
   return ours.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }
 

@@ -14,91 +14,46 @@ export type ResultForm = 'advanced' | 'html'
 /** 1 normal, 2 high: twice the price (spec: Task posting; rates.price). */
 export type Priority = 1 | 2
 
-export interface FunctionRule {
-  /** Results fetched when a task names no depth; null for a function without depth. */
-  readonly defaultDepth: number | null
-  /** The most results that a task may ask for; null for a function without depth. */
-  readonly maximumDepth: number | null
-  /** Results that one unit cost pays for. */
-  readonly billingUnitResults: number
-  /**
-   * Price of one billing unit at normal priority, micro-dollars (spec: rates.price, the same for both
-   * stores).
-   */
-  readonly unitCostMicros: number
-  /**
-   * Where depth and billing unit come from: the specification, our reading of it, or the service as it is
-   * sold, where the specification does not have the function (docs/service.md: depth rules by function).
-   */
-  readonly source: 'spec' | 'assumed' | 'sold'
+export type FunctionRule = ReturnType<typeof rule>
+
+/**
+ * @param source where depth and billing unit come from: the specification, our reading of it, or the service
+ *   as it is sold, where the specification does not have the function (docs/service.md: depth rules by
+ *   function). A service in the form of the specification answers 404 for what is sold alone
+ */
+function rule(
+  source: 'spec' | 'assumed' | 'sold',
+  unitCostMicros: number,
+  billingUnitResults: number,
+  [defaultDepth, maximumDepth]: readonly [number, number] | readonly [null, null] = [null, null],
+) {
+  return {
+    /** Results fetched when a task names no depth; null for a function without depth. */
+    defaultDepth,
+    /** The most results that a task may ask for; null for a function without depth. */
+    maximumDepth,
+    /** Results that one unit cost pays for. */
+    billingUnitResults,
+    /** Price of one billing unit at normal priority, micro-dollars (docs/service.md: rates.price). */
+    unitCostMicros,
+    source,
+  }
 }
 
 type Rules = Readonly<Record<ServiceFunction, FunctionRule>>
 
-/**
- * A service in the form of the specification lacks the functions whose source is `sold`, and answers 404
- * there.
- */
 export const FUNCTION_RULES: Readonly<Record<Store, Rules>> = {
   ios_store: {
-    app_searches: {
-      defaultDepth: 100,
-      maximumDepth: 700,
-      billingUnitResults: 100,
-      unitCostMicros: 1200,
-      source: 'spec',
-    },
-    app_info: {
-      defaultDepth: null,
-      maximumDepth: null,
-      billingUnitResults: 1,
-      unitCostMicros: 600,
-      source: 'assumed',
-    },
-    app_list: {
-      defaultDepth: 100,
-      maximumDepth: 1000,
-      billingUnitResults: 100,
-      unitCostMicros: 1200,
-      source: 'sold',
-    },
-    app_reviews: {
-      defaultDepth: 50,
-      maximumDepth: 500,
-      billingUnitResults: 50,
-      unitCostMicros: 750,
-      source: 'assumed',
-    },
+    app_searches: rule('spec', 1200, 100, [100, 700]),
+    app_info: rule('assumed', 600, 1),
+    app_list: rule('sold', 1200, 100, [100, 1000]),
+    app_reviews: rule('assumed', 750, 50, [50, 500]),
   },
   android_store: {
-    app_searches: {
-      defaultDepth: 30,
-      maximumDepth: 200,
-      billingUnitResults: 30,
-      unitCostMicros: 1200,
-      source: 'assumed',
-    },
-    app_info: {
-      defaultDepth: null,
-      maximumDepth: null,
-      billingUnitResults: 1,
-      unitCostMicros: 600,
-      source: 'assumed',
-    },
-    app_list: {
-      defaultDepth: 100,
-      maximumDepth: 200,
-      billingUnitResults: 100,
-      unitCostMicros: 1200,
-      source: 'assumed',
-    },
-    app_reviews: {
-      defaultDepth: 150,
-      maximumDepth: 100_000,
-      billingUnitResults: 150,
-      unitCostMicros: 750,
-      source: 'sold',
-    },
+    app_searches: rule('assumed', 1200, 30, [30, 200]),
+    app_info: rule('assumed', 600, 1),
+    app_list: rule('assumed', 1200, 100, [100, 200]),
+    app_reviews: rule('sold', 750, 150, [150, 100_000]),
   },
 }
 

@@ -5,32 +5,12 @@ import { isNotOffered } from './answer.ts'
 import type { Dialect } from './dialect.ts'
 import { readTag } from './envelope.ts'
 import { isObject, readIdentifier, readTimestamp } from './fields.ts'
-import { findRule, type ResultForm, type ServiceFunction, type Store } from './functions.ts'
+import { findRule, type ServiceFunction, type Store } from './functions.ts'
 import { rowsOf } from './replies.ts'
 import type { Transport } from './transport.ts'
 
 /** One task whose result waits to be fetched. */
-export interface ReadyRow {
-  /** Of the task, the service's own. */
-  readonly id: string
-  /** Null when the service sends none: the task may belong to another program of the account. */
-  readonly tag: string | null
-  /**
-   * Where the result is fetched, in advanced form where there is one; always a path of the service itself, in
-   * our words.
-   */
-  readonly path: string
-  /** The form of the result at `path`. */
-  readonly kind: ResultForm
-  /** Where the raw pages are fetched; null when the service does not offer them. */
-  readonly htmlPath: string | null
-  /** The store, as the service calls it; null when missing. */
-  readonly se: string | null
-  /** Kind of the search, such as `organic`; null when missing. */
-  readonly seType: string | null
-  /** UTC, to the second; null when missing. */
-  readonly datePosted: Date | null
-}
+export type ReadyRow = NonNullable<ReturnType<typeof readReadyRow>>
 
 /** The rows that can be fetched, and how many were dropped because they cannot. */
 export type ReadyList = ReadyRow[] & { readonly dropped: number }
@@ -78,22 +58,32 @@ async function fetchReady(transport: Transport, path: string): Promise<ReadyList
   return Object.assign(rows, { dropped: sent.length - rows.length })
 }
 
-function readReadyRow(value: unknown, { toOurs }: Dialect): ReadyRow | null {
+function readReadyRow(value: unknown, { toOurs }: Dialect) {
   if (!isObject(value)) return null
+  const readPath = (endpoint: unknown) => {
+    const path = readResultPath(endpoint)
+    return path && toOurs(path)
+  }
+  const [advanced, html] = [readPath(value.endpoint_advanced), readPath(value.endpoint_html)]
   const id = readIdentifier(value.id, 64)
-  const [advanced, html] = [value.endpoint_advanced, value.endpoint_html]
-    .map(readResultPath)
-    .map((path) => path && toOurs(path)) as [string | null, string | null]
   const path = advanced ?? html
   if (id === null || path === null || !path.endsWith(`/${id}`)) return null
   return {
+    /** Of the task, the service's own. */
     id,
+    /** Null when the service sends none: the task may belong to another program of the account. */
     tag: readTag(value.tag),
+    /** Where the result is fetched, in advanced form where there is one; a path of the service, in our words. */
     path,
-    kind: advanced === null ? 'html' : 'advanced',
+    /** The form of the result at `path`. */
+    kind: advanced === null ? ('html' as const) : ('advanced' as const),
+    /** Where the raw pages are fetched; null when the service does not offer them. */
     htmlPath: html?.endsWith(`/${id}`) ? html : null,
+    /** The store, as the service calls it. */
     se: readIdentifier(value.se, MAX_NAME_LENGTH),
+    /** Kind of the search, such as `organic`. */
     seType: readIdentifier(value.se_type, MAX_NAME_LENGTH),
+    /** UTC, to the second. */
     datePosted: readTimestamp(value.date_posted),
   }
 }

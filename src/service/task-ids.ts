@@ -44,25 +44,8 @@ export interface TaskIdQuery {
   readonly sort: 'asc' | 'desc'
 }
 
-/** One task of the account (spec: Task id history record). */
-export interface TaskIdRow {
-  /** Of the task, the service's own. */
-  readonly id: string
-  /** UTC, to the second. */
-  readonly datetimePosted: Date
-  /** UTC, to the second; null while the task is not finished. */
-  readonly datetimeDone: Date | null
-  /** The task's status code, or the message that some answers hold instead. */
-  readonly status: string
-  /** Net after refund, micro-dollars; null when missing, or no cost. */
-  readonly costMicros: number | null
-  /** Ours, out of `metadata`; null without that. */
-  readonly tag: string | null
-  /** The parameters as posted; null when they were not asked for, or are older than a month. */
-  readonly metadata: Readonly<Record<string, unknown>> | null
-  /** Path of the call that made the task, in our words; null when missing. */
-  readonly url: string | null
-}
+/** One task of the account (docs/service.md: Task id history record). */
+export type TaskIdRow = z.output<typeof taskIdRow>
 
 const postedAt = z.unknown().transform((value, context) => {
   const instant = readTimestamp(value)
@@ -86,20 +69,26 @@ const taskIdRow = z
     cost: ifReadable(readCost),
     metadata: z.unknown().optional(),
   })
-  .transform(
-    (row): TaskIdRow => ({
-      id: row.id,
-      datetimePosted: row.datetime_posted,
-      datetimeDone: row.datetime_done,
-      status: row.status ?? '',
-      costMicros: row.cost,
-      tag: isObject(row.metadata) ? readTag(row.metadata.tag) : null,
-      metadata: readMetadata(row.metadata),
-      url: row.url,
-    }),
-  )
+  .transform((row) => ({
+    /** Of the task, the service's own. */
+    id: row.id,
+    /** UTC, to the second. */
+    datetimePosted: row.datetime_posted,
+    /** UTC, to the second; null while the task is not finished. */
+    datetimeDone: row.datetime_done,
+    /** The task's status code, or the message that some answers hold instead. */
+    status: row.status ?? '',
+    /** Net after refund, micro-dollars; null when missing, or no cost. */
+    costMicros: row.cost,
+    /** Ours, out of `metadata`. */
+    tag: isObject(row.metadata) ? readTag(row.metadata.tag) : null,
+    /** The parameters as posted; null when they were not asked for, or are older than a month. */
+    metadata: readMetadata(row.metadata),
+    /** Path of the call that made the task, in our words. */
+    url: row.url,
+  }))
 
-function readMetadata(value: unknown): TaskIdRow['metadata'] {
+function readMetadata(value: unknown): Readonly<Record<string, unknown>> | null {
   const metadata = cutDepth(value)
   return isObject(metadata) ? metadata : null
 }

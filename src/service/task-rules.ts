@@ -6,7 +6,7 @@
 
 import { z } from 'zod'
 
-import { readIdentifier } from './fields.ts'
+import { readIdentifier, toWireName } from './fields.ts'
 import {
   AGE_RATINGS,
   type AgeRating,
@@ -127,24 +127,9 @@ const SUBJECT_FIELDS = {
 export type WireTask = Readonly<Record<string, unknown>> & { readonly tag: string }
 
 /** A task as it is posted. */
-export function toWire(fn: ServiceFunction, task: TaskToPost): WireTask {
-  return {
-    ...toWireSubject(fn, task.subject),
-    app_category: task.category,
-    age_rating: task.ageRating,
-    sort_by: task.sortBy,
-    rating: task.rating,
-    depth: task.depth,
-    location_code: task.locationCode,
-    location_name: task.locationName,
-    language_code: task.languageCode,
-    language_name: task.languageName,
-    priority: task.priority,
-    tag: task.tag,
-    postback_url: task.postbackUrl,
-    postback_data: task.postbackData,
-    pingback_url: task.pingbackUrl,
-  }
+export function toWire(fn: ServiceFunction, { subject, category, tag, ...options }: TaskToPost): WireTask {
+  const named = Object.entries(options).map(([name, value]) => [toWireName(name), value])
+  return { ...toWireSubject(fn, subject), app_category: category, ...Object.fromEntries(named), tag }
 }
 
 function toWireSubject(fn: ServiceFunction, subject: string): Record<string, unknown> {

@@ -340,27 +340,18 @@ function basicAuthorization(login: string, password: string): string {
 }
 
 function checkBaseUrl(baseUrl: string): URL {
+  const refuse = (rule: string): never => {
+    throw new ConfigurationError(`The address of the service must ${rule}`)
+  }
   const url = URL.parse(baseUrl)
   if (url === null || !['http:', 'https:'].includes(url.protocol)) {
-    throw new ConfigurationError(
-      'The address of the service must be an http or https URL, such as https://api.example.com.',
-    )
+    return refuse('be an http or https URL, such as https://api.example.com.')
   }
-  if (url.username !== '' || url.password !== '') {
-    throw new ConfigurationError(
-      'The address of the service must not hold a login or password: set them on their own.',
-    )
-  }
-  if (url.search !== '' || url.hash !== '') {
-    throw new ConfigurationError(
-      'The address of the service must end with its path: no query and no fragment.',
-    )
-  }
+  if (url.username !== '' || url.password !== '')
+    refuse('not hold a login or password: set them on their own.')
+  if (url.search !== '' || url.hash !== '') refuse('end with its path: no query and no fragment.')
   if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
-    throw new ConfigurationError(
-      'The address of the service must be https: over plain http the password could be read on the way ' +
-        `to ${url.hostname}.`,
-    )
+    refuse(`be https: over plain http the password could be read on the way to ${url.hostname}.`)
   }
   return url
 }

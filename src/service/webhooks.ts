@@ -11,19 +11,7 @@ export const MAX_IDS_PER_RESEND = 100
 const MAX_ID_LENGTH = 64
 
 /** What became of one id of a resend. */
-export interface ResendAnswer {
-  /** Of the task. */
-  readonly id: string
-  /** Whether its pingback or postback goes out again. */
-  readonly isResent: boolean
-  /**
-   * 20100 when it is; 40503 for a task that was posted without a webhook; null when the service said nothing
-   * of it.
-   */
-  readonly statusCode: number | null
-  /** In the words of the service. */
-  readonly message: string
-}
+export type ResendAnswer = ReturnType<typeof toAnswer>
 
 /**
  * Has the pingbacks and postbacks of 1 to 100 tasks sent again, at no charge. An answer that was lost is
@@ -75,10 +63,16 @@ function namedId(task: TaskReply): string | null {
   return isObject(task.data) ? readIdentifier(task.data.id, MAX_ID_LENGTH) : null
 }
 
-function toAnswer(id: string, task: TaskReply | undefined): ResendAnswer {
-  if (task === undefined)
-    return { id, isResent: false, statusCode: null, message: 'The service did not say.' }
-  const { statusCode, message } = task
-  const statusClass = classifyStatus(statusCode)
-  return { id, isResent: statusClass === 'created' || statusClass === 'ok', statusCode, message }
+function toAnswer(id: string, task: TaskReply | undefined) {
+  const statusClass = classifyStatus(task?.statusCode ?? 0)
+  return {
+    /** Of the task. */
+    id,
+    /** Whether its pingback or postback goes out again. */
+    isResent: statusClass === 'created' || statusClass === 'ok',
+    /** 20100 when it is; 40503 for a task without a webhook; null when the service said nothing of it. */
+    statusCode: task?.statusCode ?? null,
+    /** In the words of the service. */
+    message: task?.message ?? 'The service did not say.',
+  }
 }

@@ -73,7 +73,7 @@ function readReadyRow(value: unknown, { toOurs }: Dialect) {
     id,
     /** Null when the service sends none: the task may belong to another program of the account. */
     tag: readTag(value.tag),
-    /** Where the result is fetched, in advanced form where there is one; a path of the service, in our words. */
+    /** Where the result is fetched, in advanced form where there is one; a path in our words. */
     path,
     /** The form of the result at `path`. */
     kind: advanced === null ? ('html' as const) : ('advanced' as const),

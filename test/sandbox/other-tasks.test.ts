@@ -7,7 +7,7 @@ const task = (fields: Record<string, unknown> = {}) => ({ keyword: 'yoga', locat
 const ample = { readyListsPerMinute: 100_000, idListsPerMinute: 100_000, callsPerMinute: 1_000_000 }
 
 describe('faults that tell of other tasks', () => {
-  test('a result is what another task found, under the id asked for, and lacks items it counts', async (t) => {
+  test('a result is what another task found, under the id asked for, lacking items it counts', async (t) => {
     const caller = await openSandbox(t, { readyMs: 0, ...ample, faults: { otherAnswer: { times: 1 } } })
     const [{ id }] = await postTasks(caller, [
       task({ keyword: 'yoga', tag: 'first' }),

@@ -1,39 +1,25 @@
 /**
- * What the rules of alerts cost beside a day's collection: a project of 10,000 keywords and one of 100,000,
- * each with a history and a rule of each kind that speaks of ranks. A day's results are stored in batches, as
- * collecting stores them, and then all rules are looked at: CPU of the session, wall time, buffers, what ten
- * times as many keywords cost, and what further rules cost beside. `--keywords 20000` is a quick look, at a
- * tenth of it and at all of it.
+ * What the rules of alerts cost beside a day's collection: a project with a history and a rule of each kind
+ * that speaks of ranks. A day's results are stored in batches, as collecting stores them, and then all rules
+ * are looked at; of each look the cheapest of three counts, and each is rolled back.
  */
-import { readFile } from 'node:fs/promises'
-import { parseArgs } from 'node:util'
-import type { AlertProject } from '../../src/alerts/evaluate.ts'
 import { evaluateSlot, readAlertProjects, readDueSlot } from '../../src/alerts/evaluate.ts'
 import { gatherMessages } from '../../src/alerts/gather.ts'
 import { analyzeGrownTables } from '../../src/db/analyze.ts'
 import type { Database, Transaction } from '../../src/db/database.ts'
-import { sql } from '../../src/db/sql.ts'
-import { type Bar, printBars } from './bars.ts'
-import { withDatabase } from './database.ts'
+import type { Measured } from './bars.ts'
 import { fillHistory, PROJECT } from './history.ts'
+import { readSessionCpuMs } from './server-load.ts'
 
-const { values } = parseArgs({
-  options: {
-    keywords: { type: 'string', default: '100000' },
-    days: { type: 'string', default: '8' },
-    apps: { type: 'string', default: '100' },
-  },
-})
-const KEYWORDS = Number(values.keywords)
-const SIZES = [Math.ceil(KEYWORDS / 10), KEYWORDS]
-const DAYS = Number(values.days)
-const APPS = Number(values.apps)
+const DAYS = 8
+const APPS = 100
 const BATCH = 500
-/** Evaluations of which the cheapest counts; each is rolled back. */
 const TIMES = 3
 const LIMIT_MS = 600_000
 
-const RULES: readonly Readonly<Record<string, string | number>>[] = [
+type Rule = Readonly<Record<string, string | number>>
+
+const RULES: readonly Rule[] = [
   { kind: 'rank_moved', threshold: 5, threshold_11_to_30: 8, threshold_beyond: 11 },
   { kind: 'top_crossed', top: 10, direction: 'down' },
   { kind: 'overtaken', top: 10 },
@@ -45,42 +31,33 @@ const RULES: readonly Readonly<Record<string, string | number>>[] = [
 ]
 
 /** Each is added to those before it. */
-const FURTHER: readonly { readonly what: string; readonly rule: (typeof RULES)[number] }[] = [
-  {
-    what: 'a second rule of a kind',
-    rule: { kind: 'top_crossed', name: 'entered', top: 10, direction: 'up' },
+const FURTHER: Readonly<Record<string, Rule>> = {
+  'a second rule of a kind': { kind: 'top_crossed', name: 'entered', top: 10, direction: 'up' },
+  'a rule against 7 days before': {
+    kind: 'rank_moved',
+    name: 'against 7 days',
+    threshold: 10,
+    compared_with: '7 days',
+    tag: 'brand',
   },
-  {
-    what: 'a rule for a quarter of the keywords, against 7 days before',
-    rule: {
-      kind: 'rank_moved',
-      name: 'against 7 days',
-      threshold: 10,
-      compared_with: '7 days',
-      tag: 'brand',
-    },
+  'a rule against the best': {
+    kind: 'rank_moved',
+    name: 'against the best',
+    threshold: 30,
+    compared_with: 'best',
   },
-  {
-    what: 'a rule against the best, which reads each day',
-    rule: { kind: 'rank_moved', name: 'against the best', threshold: 30, compared_with: 'best' },
-  },
-]
-
-interface Cost {
-  readonly cpuMs: number
-  readonly wallMs: number
-  readonly buffers: number
-  readonly tempBlocks: number
-  readonly events: number
 }
 
 /** The rules are of the morning of the day: nothing of the days before is due. */
-async function writeRules(
-  { sql: db }: Database,
-  rules: readonly Record<string, string | number>[],
-): Promise<void> {
+async function writeRules(db: Database, rules: readonly Rule[]): Promise<void> {
   for (const rule of rules) {
-    await db`insert into alert_rule ${sql.row({ project: PROJECT, name: rule.kind ?? '', channel: 'people', ...rule })}`
+    const row: Rule = { project: PROJECT, name: rule.kind ?? '', channel: 'people', ...rule }
+    const columns = Object.keys(row).join(', ')
+    await db.sql.unsafe(
+      `insert into alert_rule (${columns})
+        select ${columns} from jsonb_populate_record(null::alert_rule, $1::text::jsonb)`,
+      [JSON.stringify(row)],
+    )
   }
 }
 
@@ -125,131 +102,61 @@ async function storeDay(db: Database): Promise<number> {
   }
 }
 
-/** Nanoseconds that the process of the session has run. Linux alone tells it. */
-async function readCpuNs(tx: Transaction): Promise<number> {
-  const [row] = await tx<{ pid: number }[]>`select pg_backend_pid() as pid`
-  return Number((await readFile(`/proc/${row?.pid}/schedstat`, 'utf8')).split(' ')[0])
-}
-
-async function readBlocks({
-  sql: db,
-}: Pick<Database, 'sql'>): Promise<{ buffers: number; tempBlocks: number }> {
-  const [row] = await db<{ buffers: number; tempBlocks: number }[]>`
-    select sum(shared_blks_hit + shared_blks_read)::bigint as buffers,
-      sum(temp_blks_written)::bigint as "tempBlocks"
-    from pg_stat_statements where dbid = (select oid from pg_database where datname = current_database())`
-  if (row === undefined) throw new Error('An aggregate returned no row.')
-  return row
-}
-
 class RolledBack extends Error {}
 
+interface Cost {
+  readonly cpuMs: number
+  readonly wallMs: number
+}
+
 /** All that the job does: it looks what is due, and writes events and the messages that tell them. */
-async function evaluate(db: Database, project: AlertProject): Promise<Cost> {
-  const before = await readBlocks(db)
-  const from = performance.now()
-  let measured = { cpuMs: Number.NaN, events: 0, wallMs: Number.NaN }
+async function evaluate(db: Database): Promise<Cost> {
+  const [project] = await readAlertProjects(db)
+  if (project === undefined) throw new Error('No project has rules.')
+  const fromMs = performance.now()
+  let cost: Cost = { cpuMs: Number.NaN, wallMs: Number.NaN }
   const work = async (tx: Transaction) => {
-    const cpuNs = await readCpuNs(tx)
+    const [backend] = await tx<{ pid: number }[]>`select pg_backend_pid() as pid`
+    const beforeMs = await readSessionCpuMs(backend?.pid ?? 0)
     const slot = await readDueSlot({ sql: tx }, project)
     if (slot === null) throw new Error('Nothing is due.')
-    const events = await evaluateSlot(tx, { project, slot })
+    await evaluateSlot(tx, { project, slot })
     await gatherMessages(tx, project)
-    measured = {
-      events,
-      cpuMs: ((await readCpuNs(tx)) - cpuNs) / 1_000_000,
-      wallMs: performance.now() - from,
-    }
+    const cpuMs = (await readSessionCpuMs(backend?.pid ?? 0)) - beforeMs
+    cost = { cpuMs, wallMs: performance.now() - fromMs }
     throw new RolledBack()
   }
   await db.begin(work, { name: 'The bench', limitMs: LIMIT_MS }).catch((error) => {
     if (!(error instanceof RolledBack)) throw error
   })
-  const after = await readBlocks(db)
-  return {
-    ...measured,
-    buffers: after.buffers - before.buffers,
-    tempBlocks: after.tempBlocks - before.tempBlocks,
-  }
+  return cost
 }
 
-interface Measured extends Cost {
-  readonly noteMs: number
-  /** Of each further rule, beside the others. */
-  readonly furtherCpuMs: readonly number[]
-}
-
-/** The cheapest of some. */
-async function evaluateOften(
-  db: Database,
-  project: AlertProject,
-  say: (line: string) => void,
-): Promise<Cost> {
+async function evaluateOften(db: Database): Promise<Cost> {
   const costs: Cost[] = []
-  for (let n = 1; n <= TIMES; n += 1) {
-    say(`evaluation ${n}`)
-    costs.push(await evaluate(db, project))
-  }
+  while (costs.length < TIMES) costs.push(await evaluate(db))
   return costs.reduce((a, b) => (b.cpuMs < a.cpuMs ? b : a))
 }
 
-async function measure(keywords: number): Promise<Measured> {
-  let measured: Measured | undefined
-  await withDatabase(async (db) => {
-    const say = (line: string) => process.stderr.write(`${keywords} keywords: ${line}\n`)
-    await db.sql`create extension if not exists pg_stat_statements schema public`
-    await fillHistory(db, { keywords, days: DAYS, apps: APPS }, say)
-    await db.sql`insert into alert_channel (name, kind, address)
-      values ('people', 'email', 'people@example.com')`
-    await writeRules(db, RULES)
-    await analyzeGrownTables(db)
-    say('the results of a day')
-    const noteMs = await storeDay(db)
-    const [project] = await readAlertProjects(db)
-    if (project === undefined) throw new Error('No project has rules.')
-    const cheapest = await evaluateOften(db, project, say)
-    const furtherCpuMs: number[] = []
-    for (const { what, rule } of FURTHER) {
-      const sum = furtherCpuMs.reduce((a, b) => a + b, cheapest.cpuMs)
-      await writeRules(db, [rule])
-      const { cpuMs } = await evaluateOften(db, project, (line) => say(`${line} with ${what}`))
-      furtherCpuMs.push(cpuMs - sum)
-    }
-    measured = { ...cheapest, noteMs, furtherCpuMs }
-  })
-  if (measured === undefined) throw new Error('Nothing was measured.')
+export async function measureAlerts(db: Database, keywords: number): Promise<Measured> {
+  await fillHistory(db, { keywords, days: DAYS, apps: APPS }, (line) => process.stderr.write(`${line}\n`))
+  await db.sql`insert into alert_channel (name, kind, address)
+    values ('people', 'email', 'people@example.com')`
+  await writeRules(db, RULES)
+  await analyzeGrownTables(db)
+  const noteMs = await storeDay(db)
+  const all = await evaluateOften(db)
+  const measured: Record<string, number> = {
+    CPU: all.cpuMs,
+    'wall time': all.wallMs,
+    'noting what is due, a keyword': (noteMs * 1000) / keywords,
+  }
+  let { cpuMs } = all
+  for (const [what, rule] of Object.entries(FURTHER)) {
+    await writeRules(db, [rule])
+    const more = await evaluateOften(db)
+    measured[`CPU of ${what}`] = more.cpuMs - cpuMs
+    cpuMs = more.cpuMs
+  }
   return measured
 }
-
-const costs: Measured[] = []
-for (const size of SIZES) costs.push(await measure(size))
-const bars: Bar[] = []
-for (const [n, size] of SIZES.entries()) {
-  const cost = costs[n]
-  if (cost === undefined) continue
-  const what = `${size.toLocaleString('en')} keywords`
-  const isWhole = n === SIZES.length - 1
-  bars.push(
-    { what: `${what}: CPU`, value: cost.cpuMs, unit: 'ms', ...(isWhole ? { atMost: 2_000 } : {}) },
-    { what: `${what}: wall time`, value: cost.wallMs, unit: 'ms', ...(isWhole ? { atMost: 2_000 } : {}) },
-    { what: `${what}: buffers a keyword`, value: cost.buffers / size, unit: '' },
-    { what: `${what}: blocks of temporary files`, value: cost.tempBlocks, unit: '' },
-    { what: `${what}: events`, value: cost.events, unit: '' },
-    ...FURTHER.map((further, rule) => ({
-      what: `${what}: CPU of ${further.what}`,
-      value: cost.furtherCpuMs[rule] ?? Number.NaN,
-      unit: 'ms',
-    })),
-    { what: `${what}: noting what is due, a keyword`, value: (cost.noteMs * 1000) / size, unit: 'µs' },
-  )
-}
-const [small, large] = costs
-if (small !== undefined && large !== undefined) {
-  bars.push({
-    what: 'CPU, ten times as many keywords',
-    value: large.cpuMs / small.cpuMs,
-    unit: '×',
-    atMost: 15,
-  })
-}
-printBars(`${RULES.length} rules, ${DAYS} days of history, results of ${APPS} apps`, bars)

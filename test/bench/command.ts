@@ -1,15 +1,11 @@
-/**
- * What a small command takes from its start to its end, in CPU of its process: `storerank sql "select 1"`,
- * the median of nine. Linux only.
- */
+/** What a small command takes from its start to its end, in CPU of its process. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { printBars } from './bars.ts'
-import { withDatabase } from './database.ts'
+import type { Database } from '../../src/db/database.ts'
+import { type Measured, medianOf } from './bars.ts'
 
-const TIMES = 9
 const COMMAND = join(import.meta.dirname, '../../src/cli/storerank.js')
 /** `getconf CLK_TCK` of every Linux that Node runs on. */
 const TICKS_A_SECOND = 100
@@ -21,7 +17,7 @@ async function readEndedChildren(): Promise<number> {
   return (Number(fields[13]) + Number(fields[14])) / TICKS_A_SECOND
 }
 
-async function measure(url: string): Promise<number> {
+async function runOnce(url: string): Promise<number> {
   const before = await readEndedChildren()
   const env = { PATH: process.env.PATH, DATABASE_URL: url }
   const child = spawn(process.execPath, [COMMAND, 'sql', 'select 1'], { env, stdio: 'ignore' })
@@ -30,16 +26,8 @@ async function measure(url: string): Promise<number> {
   return (await readEndedChildren()) - before
 }
 
-await withDatabase(async ({ url }) => {
+export async function measureCommand({ url }: Database, times: number): Promise<Measured> {
   const seconds: number[] = []
-  for (let n = 0; n < TIMES; n += 1) seconds.push(await measure(url))
-  printBars('a small command', [
-    {
-      what: '`storerank sql "select 1"`: CPU of Node',
-      value: seconds.toSorted((a, b) => a - b)[TIMES >> 1] ?? Number.NaN,
-      unit: 's',
-      atMost: 0.4,
-    },
-  ])
-})
-process.exit()
+  while (seconds.length < times) seconds.push(await runOnce(url))
+  return { 'CPU of Node': medianOf(seconds) }
+}

@@ -14,73 +14,65 @@ import { attachEmbedded } from '../../src/embedded/attach.ts'
 import { openCluster } from '../../src/embedded/cluster.ts'
 import { createCitusDatabase } from '../support/citus.ts'
 
-const ENDS = ['SIGINT', 'SIGTERM'] as const
 /** So that `readServerLoad` can count the statements. */
-const SETTINGS = {
-  shared_preload_libraries: 'pg_stat_statements',
-  max_wal_size: '4GB',
+const SETTINGS = { shared_preload_libraries: 'pg_stat_statements', max_wal_size: '4GB' }
+
+const ended = new AbortController()
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => ended.abort(new Error(`The bench was ended by ${signal}.`)))
+
+/** Whether SIGINT or SIGTERM came. */
+export const isEnded = () => ended.signal.aborted
+
+interface Place {
+  readonly url: string
+  remove(): Promise<unknown>
 }
 
-/**
- * Nothing is left of the database when the work has ended, however it did: on SIGINT and SIGTERM it is broken
- * off.
- */
-export async function withDatabase(work: (db: Database) => Promise<void>): Promise<void> {
-  const { TEST_DATABASE_URL: givenUrl, TEST_CITUS_URL: citusUrl } = process.env
-  const stopping = new AbortController()
-  const stop = (signal: NodeJS.Signals) => stopping.abort(new Error(`The bench was ended by ${signal}.`))
-  for (const signal of ENDS) process.once(signal, stop)
-  const useUrl = async (url: string) => {
-    stopping.signal.throwIfAborted()
-    await migrate(url)
-    const db = openDatabase(url)
-    const broken = once(stopping.signal, 'abort').then(() => {
-      throw stopping.signal.reason
-    })
-    await Promise.race([work(db), broken]).finally(() => db.close())
-  }
+/** Nothing is left of the database when the work has ended, however it did: a signal breaks it off. */
+export async function withDatabase<Result>(work: (db: Database) => Promise<Result>): Promise<Result> {
+  const place = await makePlace()
   try {
-    if (citusUrl !== undefined) await withCitus(useUrl)
-    else await (givenUrl === undefined ? withServer(useUrl) : withGivenServer(givenUrl, useUrl))
+    ended.signal.throwIfAborted()
+    await migrate(place.url)
+    const db = openDatabase(place.url)
+    const broken = once(ended.signal, 'abort').then(() => Promise.reject(ended.signal.reason))
+    return await Promise.race([work(db), broken]).finally(() => db.close())
   } finally {
-    for (const signal of ENDS) process.off(signal, stop)
+    await place.remove()
   }
 }
 
-async function withServer(work: (url: string) => Promise<void>): Promise<void> {
+async function makePlace(): Promise<Place> {
+  if (process.env.TEST_CITUS_URL !== undefined) {
+    const { url, drop } = await createCitusDatabase()
+    await distribute(url)
+    return { url, remove: drop }
+  }
+  const { TEST_DATABASE_URL: serverUrl } = process.env
+  return serverUrl === undefined ? startServer() : createDatabase(serverUrl)
+}
+
+async function startServer(): Promise<Place> {
   const home = await mkdtemp(join(tmpdir(), 'storerank-bench-'))
   await chmod(home, 0o755)
   const { folder } = await openCluster(home, SETTINGS)
   const server = await attachEmbedded({ home, database: 'storerank_bench' })
-  try {
-    await work(server.url)
-  } finally {
+  const remove = async () => {
     await server.dispose()
     await rm(folder, { recursive: true, force: true })
     await rm(home, { recursive: true, force: true })
   }
+  return { url: server.url, remove }
 }
 
-async function withGivenServer(serverUrl: string, work: (url: string) => Promise<void>): Promise<void> {
+async function createDatabase(serverUrl: string): Promise<Place> {
   const admin = postgres(serverUrl, { max: 1, onnotice: () => {} })
   const name = `storerank_bench_${randomBytes(4).toString('hex')}`
-  const url = new URL(serverUrl)
-  url.pathname = `/${name}`
-  try {
-    await admin`create database ${admin(name)}`
-    await work(url.href)
-  } finally {
-    await admin`drop database if exists ${admin(name)} with (force)`
+  await admin.unsafe(`create database ${name}`)
+  const remove = async () => {
+    await admin.unsafe(`drop database if exists ${name} with (force)`)
     await admin.end()
   }
-}
-
-async function withCitus(work: (url: string) => Promise<void>): Promise<void> {
-  const database = await createCitusDatabase()
-  try {
-    await distribute(database.url)
-    await work(database.url)
-  } finally {
-    await database.drop()
-  }
+  return { url: Object.assign(new URL(serverUrl), { pathname: `/${name}` }).href, remove }
 }

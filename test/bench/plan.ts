@@ -1,11 +1,7 @@
 /**
- * What planning and closing cost by the number of watches: 50 projects, half of the targets shared by two.
- * CPU of the database and of this process, temporary files, memory; and the same again when nothing is due.
- * The cost a watch should not grow. It ends by itself. `--watches` takes numbers with commas between.
+ * What planning and closing cost by the number of watches: CPU of the database and of this process, seconds,
+ * temporary files; and the same again when nothing is due.
  */
-import { parseArgs } from 'node:util'
-import { pino } from 'pino'
-import { handOutOverdue } from '../../src/collect/enqueue-results.ts'
 import { keepTables } from '../../src/db/analyze.ts'
 import type { Database } from '../../src/db/database.ts'
 import { closeEndedSlots } from '../../src/history/close-slots.ts'
@@ -14,29 +10,19 @@ import { readUnknownPosts } from '../../src/ledger/posts.ts'
 import { readFigures } from '../../src/monitor/figures.ts'
 import { openDueSlots } from '../../src/plan/open.ts'
 import { planDueTasks, previewPlan } from '../../src/plan/plan.ts'
-import { sweepPosts } from '../../src/post/sweep.ts'
 import { readOutstanding } from '../../src/queue/cycle.ts'
-import { openQueue, type Queue } from '../../src/queue/queue.ts'
+import { openQueue } from '../../src/queue/queue.ts'
 import { readProblems } from '../../src/report/status.ts'
 import { rememberPrices } from '../support/ledger.ts'
-import { type Bar, printBars } from './bars.ts'
-import { withDatabase } from './database.ts'
+import type { Measured } from './bars.ts'
+import { LOG } from './context.ts'
 import { readServerLoad } from './server-load.ts'
+import { SETTINGS } from './settings.ts'
 
-const { values } = parseArgs({
-  options: { watches: { type: 'string', default: '10000,100000,1000000' } },
-})
 const PROJECTS = 50
-const BUDGET = { maxDayMicros: 1_000_000_000_000, maxMonthMicros: null, maxRunMicros: null }
+const { budget: BUDGET } = SETTINGS
 const QUIET_MS = 1_200_000
 const MIB = 1024 * 1024
-/** At this number the bars of seconds hold; fewer watches have their share. */
-const MILLION = 1_000_000
-
-interface Planned {
-  readonly watches: number
-  readonly us: number
-}
 
 interface Cost {
   readonly seconds: number
@@ -102,15 +88,6 @@ async function fillWatches(db: Database, watches: number): Promise<void> {
   await db.sql`vacuum analyze`
 }
 
-/** Inserts the planned tasks once more by one bare statement: no plan can cost less. */
-async function measureBareInsert(db: Database): Promise<Cost> {
-  await db.sql`create table planned as select * from task order by id`
-  await db.sql`truncate task`
-  const cost = await measure(db, () => db.sql`insert into task select * from planned`)
-  await db.sql`drop table planned`
-  return cost
-}
-
 /** As `storerank status` does. */
 async function readStatus(db: Database): Promise<void> {
   await readFigures(db, { budget: BUDGET, callsPerMinute: 2_000, jobs: [] })
@@ -118,21 +95,29 @@ async function readStatus(db: Database): Promise<void> {
   await readProblems(db, 20)
 }
 
-/**
- * @param smaller what a size before it took to plan a watch: the cost does not grow
- * @returns what this one took, in µs of PostgreSQL
- */
-async function measureAt(
-  db: Database,
-  queue: Queue,
-  watches: number,
-  smaller: Planned | null,
-): Promise<Planned> {
-  // A database plans every minute from its first one on. What a plan looks for once after a crash is a line
-  // of its own below.
+/** The slots of yesterday and of today: as if all watches were new, and then by their interval. */
+async function measureOpening(db: Database): Promise<{ readonly all: Cost; readonly byInterval: Cost }> {
+  const all = await measure(db, () => openDueSlots(db))
+  await db.sql`delete from due_slot`
+  await db.sql`vacuum analyze`
+  await db.sql`update ledger set opened_to = slot_of('1 day', now()) - interval '30 hours'`
+  return { all, byInterval: await measure(db, () => openDueSlots(db)) }
+}
+
+/** As if the day were over, and nothing of it had been sent. */
+async function endDay(db: Database): Promise<void> {
+  await db.sql`
+    update task set slot = slot - interval '2 days', slot_ends_at = slot_ends_at - interval '2 days'
+      where state = 'planned'`
+  await db.sql`update post set state = 'ready'`
+  await db.sql`vacuum analyze`
+}
+
+export async function measurePlanning(db: Database, watches: number): Promise<Measured> {
+  const queue = await openQueue(db.url, LOG)
+  // A database plans every minute from its first one on: what a plan looks for once is not counted.
   await planDueTasks(db, BUDGET, async () => {})
   await fillWatches(db, watches)
-  const dryRun = await measure(db, () => previewPlan(db, BUDGET))
   let firstPostMs: number | null = null
   const plan = () => {
     const startedMs = performance.now()
@@ -142,116 +127,38 @@ async function measureAt(
     })
   }
   const close = () => closeEndedSlots(db)
-  // The slots of yesterday and of today: as if all watches were new, and then by their interval.
-  const openingNew = await measure(db, () => openDueSlots(db))
-  await db.sql`delete from due_slot`
-  await db.sql`vacuum analyze`
-  await db.sql`update ledger set opened_to = slot_of('1 day', now()) - interval '30 hours'`
-  const opening = await measure(db, () => openDueSlots(db))
+  const dryRun = await measure(db, () => previewPlan(db, BUDGET))
+  const opening = await measureOpening(db)
   const closing = await measure(db, close)
   // Else autovacuum would do it, a minute later, and be counted as planning.
   await db.sql`vacuum analyze`
-  // A server that has run for a day writes its log into the files of the day before, instead of making 400 of
-  // them.
+  // A server that has run for a day writes its log into the files of the day before.
   await db.sql`checkpoint`
   const planning = await measure(db, plan)
-  const memoryMib = process.memoryUsage.rss() / MIB
   // As the job `track` does after each plan.
-  const keeping = await measure(db, () => keepTables(db))
+  await keepTables(db)
   const nothingDue = await measure(db, plan)
   const nothingOver = await measure(db, close)
-  const asked = await measure(db, () => readOutstanding(db, QUIET_MS))
+  const outstanding = await measure(db, () => readOutstanding(db, QUIET_MS))
   const status = await measure(db, () => readStatus(db))
-  const late = await measure(db, () => handOutOverdue(db, async () => {}))
-  const swept = await measure(db, () => sweepPosts(db, async () => {}))
-  const bareInsert = await measureBareInsert(db)
-  await db.sql`
-    update task set slot = slot - interval '2 days', slot_ends_at = slot_ends_at - interval '2 days'
-      where state = 'planned'`
-  await db.sql`update post set state = 'ready'`
-  await db.sql`vacuum analyze`
+  await endDay(db)
   const closingUnsent = await measure(db, close)
-  const share = Math.max(watches / MILLION, 0.01)
-  const planned = { watches, us: ((planning.serverCpuMs + opening.serverCpuMs / 2) * 1000) / watches }
-  // Of fewer, what each plan does once is a part of what a watch takes.
-  const whole = watches >= MILLION
-  const bars: Bar[] = [
-    {
-      what: 'planning: CPU',
-      value: (planning.serverCpuMs + planning.nodeCpuMs) / 1000,
-      unit: 's',
-      ...(whole && { atMost: 25 * share }),
-    },
-    {
-      what: 'opening and planning: CPU a watch',
-      value: planned.us,
-      unit: 'µs',
-      ...(whole && { atMost: 25 }),
-    },
-    {
-      what: 'opening, all new: CPU a watch',
-      value: (openingNew.serverCpuMs * 500) / watches,
-      unit: 'µs',
-    },
-    { what: 'opening, all new: of a slot', value: openingNew.seconds / 2, unit: 's', atMost: 10 * share },
-    { what: 'opening: CPU a watch', value: (opening.serverCpuMs * 500) / watches, unit: 'µs' },
-    { what: 'opening all of a slot', value: opening.seconds / 2, unit: 's', atMost: 10 * share },
-    ...(smaller === null
-      ? []
-      : [
-          {
-            what: `planning: CPU a watch, against ${smaller.watches.toLocaleString('en')} watches`,
-            value: planned.us / smaller.us,
-            unit: '×',
-            atMost: 1,
-          },
-        ]),
-    {
-      what: 'planning: until the first post',
-      value: (firstPostMs ?? Number.NaN) / 1000,
-      unit: 's',
-      atMost: 1,
-    },
-    { what: '`storerank plan`: CPU', value: dryRun.serverCpuMs / 1000, unit: 's', atMost: 10 * share },
-    { what: '`storerank plan`: temporary files', value: dryRun.tempMib, unit: 'MiB', atMost: 200 },
-    { what: 'a bare insert of the same tasks', value: (bareInsert.serverCpuMs * 1000) / watches, unit: 'µs' },
-    { what: 'planning: temporary files', value: planning.tempMib, unit: 'MiB', atMost: 200 },
-    { what: 'planning: memory of Node', value: memoryMib, unit: 'MiB' },
-    {
-      what: 'vacuum and analyze after it: CPU a watch',
-      value: (keeping.serverCpuMs * 1000) / watches,
-      unit: 'µs',
-    },
-    { what: 'planning when nothing is due', value: nothingDue.seconds * 1000, unit: 'ms', atMost: 100 },
-    { what: 'closing the slot of all targets', value: closing.seconds, unit: 's', atMost: 90 * share },
-    {
-      what: 'closing what was planned and never sent',
-      value: closingUnsent.seconds,
-      unit: 's',
-      atMost: 90 * share,
-    },
-    {
-      what: 'closing what was planned and never sent: CPU a watch',
-      value: (closingUnsent.serverCpuMs * 1000) / watches,
-      unit: 'µs',
-    },
-    { what: 'closing when nothing is over', value: nothingOver.seconds * 1000, unit: 'ms', atMost: 100 },
-    { what: 'closing: CPU a watch', value: (closing.serverCpuMs * 1000) / watches, unit: 'µs', atMost: 90 },
-    { what: 'counting what is outstanding', value: asked.seconds * 1000, unit: 'ms', atMost: 300 },
-    { what: 'status: all that it reads', value: status.seconds * 1000, unit: 'ms', atMost: 300 },
-    { what: 'asking what is overdue, where nothing is', value: late.seconds * 1000, unit: 'ms' },
-    { what: 'sweeping the posts', value: swept.seconds * 1000, unit: 'ms' },
-  ]
-  printBars(`${watches.toLocaleString('en')} watches`, bars)
-  return planned
+  await queue.stop(1_000)
+  return {
+    'opening and planning: CPU of PostgreSQL a watch':
+      ((planning.serverCpuMs + opening.byInterval.serverCpuMs / 2) * 1000) / watches,
+    'planning: CPU': (planning.serverCpuMs + planning.nodeCpuMs) / 1000,
+    'planning: until the first post': (firstPostMs ?? Number.NaN) / 1000,
+    'planning: temporary files': planning.tempMib,
+    'opening the slots of a day': opening.byInterval.seconds / 2,
+    'opening them where all watches are new': opening.all.seconds / 2,
+    '`storerank plan`: CPU': dryRun.serverCpuMs / 1000,
+    '`storerank plan`: temporary files': dryRun.tempMib,
+    'planning when nothing is due': nothingDue.seconds * 1000,
+    'closing the slots of a day': closing.seconds,
+    'closing what was planned and never sent': closingUnsent.seconds,
+    'closing when nothing is over': nothingOver.seconds * 1000,
+    'counting what is outstanding': outstanding.seconds * 1000,
+    'status: all that it reads': status.seconds * 1000,
+  }
 }
-
-let smaller: Planned | null = null
-for (const watches of values.watches.split(',').map(Number)) {
-  await withDatabase(async (db) => {
-    const queue = await openQueue(db.url, pino({ level: 'silent' }))
-    smaller = await measureAt(db, queue, watches, smaller)
-    await queue.stop(1_000)
-  })
-}
-process.exit()

@@ -1,22 +1,21 @@
 /**
- * A process that takes deliveries: as a runner that listens, with the URL of its database as argument, or as
- * the floor of the same run, without: the same HTTP server, the same bodies unpacked and parsed, and nothing
- * else. It says its own URL, and at each line of its input how many results it has stored. It ends with its
- * input.
+ * A process that takes deliveries: as a runner that listens, with the URL of its database as argument, or for
+ * reading alone, without: the same HTTP server, the same bodies unpacked and parsed, and nothing else. It
+ * says its own URL, and at each line of its input how many results it has stored. It ends with its input.
  */
 import { randomBytes } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
-import { createInterface } from 'node:readline'
 import { gunzipSync } from 'node:zlib'
 import Fastify from 'fastify'
-import { pino } from 'pino'
 import type { Fetched } from '../../src/collect/fetch.ts'
 import { startReceiver } from '../../src/collect/receiver.ts'
 import { openDatabase } from '../../src/db/database.ts'
 import { createDictionary } from '../../src/history/dictionary.ts'
 import { storeFetched } from '../../src/history/store.ts'
 import { Secret } from '../../src/secret.ts'
+import { LOG } from './context.ts'
 import { SETTINGS } from './settings.ts'
+import { answerLines } from './talk.ts'
 
 interface Listening {
   readonly port: number
@@ -34,7 +33,7 @@ async function listenAsRunner(databaseUrl: string, secret: string): Promise<List
   let stored = 0
   const deps = {
     db,
-    log: pino({ level: 'warn' }, pino.destination(2)),
+    log: LOG,
     overdueAfterMs: SETTINGS.overdueAfterMs,
     enqueue: async () => {},
     store: async (batch: readonly Fetched[]) => {
@@ -49,7 +48,7 @@ async function listenAsRunner(databaseUrl: string, secret: string): Promise<List
   return { port: address.port, stored: () => stored }
 }
 
-async function listenAsFloor(): Promise<Listening> {
+async function readAlone(): Promise<Listening> {
   const app = Fastify()
   let read = 0
   app.removeAllContentTypeParsers()
@@ -66,8 +65,7 @@ async function listenAsFloor(): Promise<Listening> {
 const [databaseUrl] = process.argv.slice(2)
 const secret = randomBytes(24).toString('hex')
 const { port, stored } =
-  databaseUrl === undefined ? await listenAsFloor() : await listenAsRunner(databaseUrl, secret)
-const say = (line: unknown) => process.stdout.write(`${JSON.stringify(line)}\n`)
-say({ postbackUrl: `http://${HOST}:${port}/${secret}?id=$id&tag=$tag` })
-for await (const _ of createInterface({ input: process.stdin })) say({ stored: stored() })
-process.exit(0)
+  databaseUrl === undefined ? await readAlone() : await listenAsRunner(databaseUrl, secret)
+const lines = answerLines()
+lines.say({ postbackUrl: `http://${HOST}:${port}/${secret}?id=$id&tag=$tag` })
+await lines.answer(() => ({ stored: stored() }))

@@ -5,14 +5,13 @@ import type { Database } from '../../src/db/database.ts'
 export interface ServerLoad {
   /** Of all processes of the server, those that have ended included. */
   readonly cpuMs: number
-  /** Of this database, BEGIN and COMMIT included; null where pg_stat_statements is not loaded. */
-  readonly statements: number | null
+  /** Of this database, BEGIN and COMMIT included; NaN where pg_stat_statements is not loaded. */
+  readonly statements: number
   readonly tempBytes: number
 }
 
 /** Linux counts the CPU of a process in hundredths of a second. */
 const TICK_MS = 10
-const PAGE_BYTES = 4096
 
 /** Reads it now; differences of two readings are what was used between them. */
 export async function readServerLoad(db: Database): Promise<ServerLoad> {
@@ -21,7 +20,7 @@ export async function readServerLoad(db: Database): Promise<ServerLoad> {
       current_setting('shared_preload_libraries') like '%pg_stat_statements%' as "isCounted",
       (select temp_bytes from pg_stat_database where datname = current_database()) as "tempBytes"`
   if (row === undefined) throw new Error('A select without a table returned no row.')
-  const statements = row.isCounted ? await countStatements(db) : null
+  const statements = row.isCounted ? await countStatements(db) : Number.NaN
   return { cpuMs: await readCpuMs(row.pid), statements, tempBytes: row.tempBytes }
 }
 
@@ -37,50 +36,33 @@ async function countStatements(db: Database): Promise<number> {
  * Fields of /proc/<pid>/stat behind the name: [1] is the parent, [11] to [14] are user and system time, own
  * and of ended children.
  */
-async function readStat(pid: number): Promise<string[]> {
+async function readStat(pid: number | string): Promise<string[]> {
   return (await readFile(`/proc/${pid}/stat`, 'utf8')).split(') ').at(-1)?.split(' ') ?? []
 }
 
 const ticks = (stat: readonly string[], from: number) => Number(stat[from]) + Number(stat[from + 1])
 
-/** CPU that processes have used, those of them that have ended left out. */
-export async function readProcessCpuMs(pids: readonly number[]): Promise<number> {
-  let total = 0
-  for (const pid of pids) total += ticks(await readStat(pid), 11)
-  return total * TICK_MS
+/** CPU that a process has used. */
+export async function readProcessCpuMs(pid: number): Promise<number> {
+  return ticks(await readStat(pid), 11) * TICK_MS
 }
 
-/** The memory of a process that is resident now. */
-export async function readRssBytes(pid: number): Promise<number> {
-  const [, pages = '0'] = (await readFile(`/proc/${pid}/statm`, 'utf8')).split(' ')
-  return Number(pages) * PAGE_BYTES
+/** CPU of a session's process, which Linux counts in nanoseconds; NaN where it is not on this machine. */
+export async function readSessionCpuMs(pid: number): Promise<number> {
+  const text = await readFile(`/proc/${pid}/schedstat`, 'utf8').catch(() => 'NaN')
+  return Number(text.split(' ')[0]) / 1_000_000
 }
 
-/** The postmaster, and those of all its processes that live. */
-export async function listServerPids(db: Database): Promise<readonly [number, ...number[]]> {
-  const [row] = await db.sql<{ pid: number }[]>`select pg_backend_pid() as pid`
-  return listPidsOf(row?.pid ?? 0)
-}
-
-async function listPidsOf(backend: number): Promise<[number, ...number[]]> {
-  const postmaster = Number((await readStat(backend))[1])
-  const children: number[] = []
-  for (const name of await readdir('/proc')) {
-    if (!/^\d+$/.test(name)) continue
-    const stat = await readStat(Number(name)).catch(() => [])
-    if (Number(stat[1]) === postmaster) children.push(Number(name))
-  }
-  return [postmaster, ...children]
-}
-
+/** The postmaster, its living children and those that have ended. */
 async function readCpuMs(backend: number): Promise<number> {
-  const [postmaster, ...children] = await listPidsOf(backend)
+  const postmaster = (await readStat(backend))[1] ?? ''
   const own = await readStat(postmaster)
   let total = ticks(own, 11) + ticks(own, 13)
-  for (const pid of children) {
+  for (const name of await readdir('/proc')) {
+    if (!/^\d+$/.test(name)) continue
     // One that has ended meanwhile counts from the next reading on, by its parent.
-    const stat = await readStat(pid).catch(() => null)
-    if (stat !== null) total += ticks(stat, 11)
+    const stat = await readStat(name).catch(() => [])
+    if (stat[1] === postmaster) total += ticks(stat, 11)
   }
   return total * TICK_MS
 }

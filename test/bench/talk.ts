@@ -35,3 +35,24 @@ export function startPartner(file: string, options: readonly string[] = []): Par
     end: () => child.kill(),
   }
 }
+
+export interface Lines {
+  next<Question>(): Promise<Question>
+  say(line: unknown): void
+  /** Answers each line, and ends the process with its input. */
+  answer<Question>(work: (question: Question) => unknown): Promise<never>
+}
+
+/** The same in the process itself. */
+export function answerLines(): Lines {
+  const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]()
+  const say = (line: unknown) => process.stdout.write(`${JSON.stringify(line)}\n`)
+  return {
+    next: async () => JSON.parse((await lines.next()).value ?? '[]'),
+    say,
+    answer: async (work) => {
+      for await (const line of { [Symbol.asyncIterator]: () => lines }) say(await work(JSON.parse(line)))
+      process.exit(0)
+    },
+  }
+}

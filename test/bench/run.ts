@@ -1,0 +1,100 @@
+/**
+ * How long `storerank run` takes for a day of keywords from the first call to the last result, beside the
+ * least that the service's limits allow: the sandbox keeps them, and each call takes as long as it took in
+ * this run.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import type { Database } from '../../src/db/database.ts'
+import { CALL_LIMITS } from '../../src/sandbox/limits.ts'
+import { STORES_AS_SOLD } from '../../src/service/dialect.ts'
+import { MAX_READY_ROWS } from '../../src/service/ready-list.ts'
+import { TIMINGS } from '../../src/timings.ts'
+import type { Measured } from './bars.ts'
+import { startSandbox } from './sandbox.ts'
+
+/** How long the longest task takes at the service; the shortest takes half. */
+const READY_MS = 2_000
+const MINUTE_S = 60
+const COMMAND = join(import.meta.dirname, '../../src/cli/storerank.js')
+
+interface Calls {
+  /** From the first permit to the end of the last result. */
+  readonly seconds: number
+  /** Of these, in which no call was on its way. */
+  readonly idleSeconds: number
+  /** Half of the results took no longer. */
+  readonly resultMs: number
+  readonly lists: number
+  readonly captures: number
+}
+
+/**
+ * Pure: the least time in which so many results can be had. All tasks are posted at once, the first result
+ * can be had when the shortest task is done, calls follow as closely as the limit of a minute and the
+ * requests at once allow, and those of the next minute begin when those of the last have left it.
+ */
+function leastSeconds(results: number, callMs: number): number {
+  const { callsPerMinute, requestsInFlight } = CALL_LIMITS
+  const posts = Math.ceil(results / TIMINGS.tasksPerPost)
+  const calls = posts + Math.ceil(results / MAX_READY_ROWS) + results
+  const fullMinutes = Math.ceil(calls / callsPerMinute) - 1
+  const left = calls - fullMinutes * callsPerMinute
+  return READY_MS / 2 / 1000 + fullMinutes * MINUTE_S + (left * callMs) / 1000 / requestsInFlight
+}
+
+/** @throws Error when it does not end with 0 */
+async function runCommand({ url }: Database, sandboxUrl: string, asSold: boolean): Promise<void> {
+  const env = {
+    PATH: process.env.PATH,
+    DATABASE_URL: url,
+    APP_DATA_URL: sandboxUrl,
+    APP_DATA_LOGIN: 'sandbox',
+    APP_DATA_PASSWORD: 'sandbox',
+    MAX_USD_PER_DAY: '1000',
+    ...(asSold && { APP_DATA_STORES: Object.values(STORES_AS_SOLD).join() }),
+  }
+  const child = spawn(process.execPath, [COMMAND, 'run', '--wait', '30m'], { env, stdio: 'ignore' })
+  const [exitCode] = await once(child, 'exit')
+  if (exitCode !== 0) throw new Error(`The command ended with ${exitCode}.`)
+}
+
+async function readCalls(db: Database): Promise<Calls> {
+  const [calls] = await db.sql<Calls[]>`
+    select count(*) filter (where kind = 'tasks_ready') as lists,
+      extract(epoch from max(ended_at) filter (where kind = 'task_get') - min(permit_at)
+        filter (where kind = 'task_post'))::float8 as seconds,
+      (select sum(extract(epoch from upper(gap) - lower(gap)))::float8 from unnest(
+        range_merge(range_agg(tstzrange(permit_at, ended_at))
+          filter (where kind in ('task_post', 'task_get')))::tstzmultirange
+        - range_agg(tstzrange(permit_at, ended_at))) gap) as "idleSeconds",
+      percentile_cont(0.5) within group (order by extract(epoch from ended_at - permit_at) * 1000)
+        filter (where kind = 'task_get') as "resultMs",
+      (select count(*) from ranking where gap is null) as captures
+    from api_call`
+  if (calls === undefined) throw new Error('An aggregate returned no row.')
+  return calls
+}
+
+export async function measureRun(db: Database, keywords: number, asSold: boolean): Promise<Measured> {
+  const sandbox = await startSandbox({ readyMs: READY_MS, asSold })
+  await db.sql`
+    insert into keyword_watch (project, store, keyword, location_code, language_code)
+    select 'bench', 'ios_store', 'yoga ' || n, 2840, 'en' from generate_series(1, ${keywords}::int) n`
+  const startedMs = performance.now()
+  await runCommand(db, sandbox.url, asSold).finally(sandbox.end)
+  const wholeSeconds = (performance.now() - startedMs) / 1000
+  const { lists, resultMs, seconds, idleSeconds, captures } = await readCalls(db)
+  const least = leastSeconds(keywords, resultMs)
+  return {
+    'results that are missing': keywords - captures,
+    'ready lists': lists,
+    'half of the results took no longer than': resultMs,
+    'the least that the limits allow': least,
+    'from the first post to the last result': seconds,
+    'of these, without a call on its way': idleSeconds,
+    'against the least': seconds / least,
+    'the command in all, with its start and its report': wholeSeconds,
+  }
+}

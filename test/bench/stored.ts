@@ -1,0 +1,107 @@
+/** How fast results are stored, and how much room they take: `storeFetched` in batches as a fetch job has. */
+import type { Fetched } from '../../src/collect/fetch.ts'
+import type { Database } from '../../src/db/database.ts'
+import { createDictionary } from '../../src/history/dictionary.ts'
+import { makePartitionsAhead } from '../../src/history/partitions.ts'
+import { storeFetched } from '../../src/history/store.ts'
+import type { SearchItem } from '../../src/service/results.ts'
+import { TIMINGS } from '../../src/timings.ts'
+import type { Measured } from './bars.ts'
+
+const BATCH = TIMINGS.resultsPerFetchJob
+const APPS_PER_RESULT = 100
+const APPS = 5_000
+
+async function prepareTargets(db: Database): Promise<void> {
+  await db.sql`insert into project (name) values ('bench')`
+  await db.sql`
+    insert into app (store, app_id, title)
+    select 'ios_store', (1000000000 + n)::text, 'The title of app ' || n
+      from generate_series(0, ${APPS - 1}::int) n`
+  await db.sql`
+    insert into target (store, function, subject, location_code, language_code)
+    select 'ios_store', 'app_searches', 'keyword ' || n, 2840, 'en' from generate_series(1, ${BATCH}::int) n`
+}
+
+/** One slot of every target, posted and paid for. */
+async function prepareBatch(db: Database, day: number): Promise<Fetched[]> {
+  const tasks = await db.sql<{ serviceId: string }[]>`
+    with posted as (
+      insert into task (target_id, slot, slot_ends_at, state, depth, priority, estimate_micros, payers,
+        service_id)
+      select t.id, s.slot, s.slot + interval '1 day', 'posted', 100, 1, 1200,
+        array(select id from project), gen_random_uuid()::text
+      from target t cross join (
+        select date_trunc('day', now(), 'UTC') + make_interval(days => ${day}::int) as slot) s
+      returning target_id, slot, service_id
+    ),
+    charged as (
+      insert into charge (kind, project_id, amount_micros, target_id, slot, service_id)
+      select 'charge', (select id from project), 1200, target_id, slot, service_id from posted
+    )
+    select service_id as "serviceId" from posted`
+  return tasks.map(({ serviceId }, keyword) => toResult(serviceId, keyword, day))
+}
+
+/** Neighbours change places from day to day, as ranks do. */
+function toResult(serviceId: string, keyword: number, day: number): Fetched {
+  const items = Array.from({ length: APPS_PER_RESULT }, (_, place): SearchItem => {
+    const app = (keyword * 37 + (place ^ (day & 7))) % APPS
+    const shown = { title: `The title of app ${app}`, developer: null, icon: null, url: null }
+    return { rank: place + 1, absolute: place + 1, appId: String(1_000_000_000 + app), ...shown }
+  })
+  const asked = { kind: 'advanced', html: false, htmlPath: null, store: 'ios_store' } as const
+  return {
+    kind: 'ranking',
+    item: { serviceId, path: null, ...asked, function: 'app_searches', depth: APPS_PER_RESULT },
+    statusCode: 20000,
+    resultsReturned: APPS_PER_RESULT,
+    html: null,
+    incomplete: null,
+    problem: null,
+    search: {
+      keyword: null,
+      seDomain: null,
+      locationCode: null,
+      languageCode: null,
+      checkUrl: `https://apps.example.com/us/search?term=keyword%20${keyword}&country=us&language=en`,
+      datetime: new Date(),
+      resultsCount: 250,
+      itemsCount: APPS_PER_RESULT,
+      refused: [],
+      shortfall: null,
+      items,
+    },
+  }
+}
+
+/** Bytes on disk, indexes and all, for each rank of each app. */
+async function readBytes(db: Database): Promise<{ readonly history: number; readonly charges: number }> {
+  const [row] = await db.sql<{ history: number; charges: number }[]>`
+    select sum(pg_total_relation_size(relid))::float8 / o.count as history,
+      pg_total_relation_size('charge')::float8 / o.count as charges
+    from pg_partition_tree('ranking')
+    cross join (select sum(cardinality(app_ids))::float8 as count from ranking) o group by o.count`
+  if (row === undefined) throw new Error('Nothing was stored.')
+  return row
+}
+
+export async function measureStored(db: Database, results: number): Promise<Measured> {
+  const days = Math.ceil(results / BATCH)
+  await prepareTargets(db)
+  await makePartitionsAhead(db, 2 + Math.ceil(days / 28))
+  const deps = { db, dictionary: createDictionary(db), maxAttempts: 3 }
+  let [stored, ms] = [0, 0]
+  for (let day = 0; day < days; day += 1) {
+    const batch = await prepareBatch(db, day)
+    const startedMs = performance.now()
+    stored += (await storeFetched(deps, batch, async () => {})).stored
+    ms += performance.now() - startedMs
+  }
+  const { history, charges } = await readBytes(db)
+  return {
+    'results a second': (stored * 1000) / ms,
+    'bytes an observation: the history': history,
+    'bytes an observation: the history and its charges': history + charges,
+  }
+}

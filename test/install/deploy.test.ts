@@ -191,7 +191,7 @@ describe('deploy/kubernetes', () => {
       }
       for (const file of globSync('deploy/kubernetes/*.yaml', { cwd: PROJECT }))
         assert.match(read(file), /^# Replace `image` before you apply this/m, file)
-      assert.match(read('docs/operations.md'), /^\| Kubernetes \| .*Replace `image`/m)
+      assert.match(read('docs/operations.md'), /^- \*\*Kubernetes\*\*:.*?Replace `image`/ms)
     },
   )
 

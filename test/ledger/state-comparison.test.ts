@@ -2,7 +2,7 @@
  * What looks for the tasks of a key reads these alone, also where the planner last saw no open task: a
  * partial index that it believes empty costs nothing in its eyes. The indexes of a state are therefore those
  * of statements that say `attempt > 0`, which holds for all tasks: they mean all of a state
- * (docs/decisions/018-states-in-indexes.md).
+ * (docs/decisions/015-states-in-indexes.md).
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'

@@ -32,7 +32,8 @@ export async function tryRules(
     // Read while its tables are the real ones, so that their names in it are taken for the temporary ones.
     const [view] = await tx<{ text: string }[]>`select pg_get_viewdef('alert_history'::regclass) as text`
     for (const table of ['alert_due', 'alert_message', 'alert_event']) {
-      await tx`create temp table ${sql.identifier(table)} (like ${sql.identifier(`public.${table}`)} including all) on commit drop`
+      const real = sql.identifier(`public.${table}`)
+      await tx`create temp table ${sql.identifier(table)} (like ${real} including all) on commit drop`
     }
     await tx.unsafe(`create temp view alert_history as ${view?.text}`)
     const projects = await readAlertProjects({ sql: tx })

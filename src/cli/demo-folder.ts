@@ -102,8 +102,9 @@ async function openDraft(
       wasInterrupted,
       finish: async () => {
         await requireUnused(session, folder)
-        await session`drop database if exists ${sql.identifier(SANDBOX_DATABASE)}`
-        await session`alter database ${sql.identifier(DRAFT_DATABASE)} rename to ${sql.identifier(SANDBOX_DATABASE)}`
+        const last = sql.identifier(SANDBOX_DATABASE)
+        await session`drop database if exists ${last}`
+        await session`alter database ${sql.identifier(DRAFT_DATABASE)} rename to ${last}`
         isFinished = true
       },
       close: async () => {

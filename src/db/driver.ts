@@ -36,7 +36,7 @@ export interface SqlRunner {
   ): Promise<Rows<T>>
 }
 
-/** How long a statement may still take when its client is ended: without a limit the driver may wait for ever. */
+/** How long a statement may still take when its client is ended: without, the driver may wait for ever. */
 export const CLOSE_TIMEOUT_S = 5
 
 /**

@@ -175,8 +175,10 @@ async function migrateTables(
   } catch (error) {
     const { code = '', message, detail } = error as { code?: string; message: string; detail?: string }
     if (!IN_USE.includes(code)) throw error
+    const reasons = [message, detail, ...foreign.map((object) => `${object} uses it`)]
     throw new ConfigurationError(
-      `A table could not be changed: ${[message, detail, ...foreign.map((object) => `${object} uses it`)].filter(Boolean).join('; ')}. Drop what is yours of these, run \`storerank migrate\`, and make it again; nothing was changed.`,
+      `A table could not be changed: ${reasons.filter(Boolean).join('; ')}. Drop what is yours of these, run ` +
+        '`storerank migrate`, and make it again; nothing was changed.',
       { cause: error },
     )
   }

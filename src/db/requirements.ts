@@ -130,6 +130,8 @@ export async function refuseMissingRights(tx: Transaction): Promise<void> {
     where not has_database_privilege(current_database(), 'temporary')`
   if (missing.length === 0) return
   throw new ConfigurationError(
-    `The login of DATABASE_URL lacks ${missing.length === 1 ? 'a right' : `${missing.length} rights`}: ${missing.map(({ lacks }) => lacks).join('; ')}. An administrator of the database runs:\n${missing.map(({ statement }) => statement).join('\n')}`,
+    `The login of DATABASE_URL lacks ${missing.length === 1 ? 'a right' : `${missing.length} rights`}: ` +
+      `${missing.map(({ lacks }) => lacks).join('; ')}. An administrator of the database runs:\n` +
+      missing.map(({ statement }) => statement).join('\n'),
   )
 }

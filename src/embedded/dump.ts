@@ -18,8 +18,10 @@ const END = '-- end of the dump\n'
 /** Rows go to the server in pieces of about this size. */
 const PIECE_BYTES = 65_536
 /** The only statements that a file may hold beside its rows. */
-const STATEMENT =
-  /^select (?:setval\('public\."\w+"', \d+, (?:true|false)\)|ensure_history_partitions\('[\d :.+-]+', '[\d :.+-]+'\));$/
+const STATEMENTS = [
+  /^select setval\('public\."\w+"', \d+, (?:true|false)\);$/,
+  /^select ensure_history_partitions\('[\d :.+-]+', '[\d :.+-]+'\);$/,
+]
 const COPY = /^copy public\."\w+" \((?:"\w+"(?:, )?)+\) from stdin;$/
 /** Where one of them has a row, somebody has worked in the database. */
 const TELLING = [
@@ -143,7 +145,7 @@ async function fill(session: Session, lines: AsyncGenerator<Buffer>, filling: Fi
     if (COPY.test(statement)) {
       await copyRows(session, statement.slice(0, -1), lines)
       filling.tables += 1
-    } else if (STATEMENT.test(statement)) await session.unsafe(statement)
+    } else if (STATEMENTS.some((known) => known.test(statement))) await session.unsafe(statement)
     else throw new ConfigurationError('The file is damaged, or no dump of storerank. Nothing was changed.')
   }
   throw new ConfigurationError('The file ends too early: it is no whole dump. Nothing was changed.')

@@ -164,7 +164,8 @@ async function prunePiece(
           with ${keptTargets(rule)},
           gone as (
             delete from ${sql.identifier(name)} where ctid = any(array(
-              select h.ctid from kept k join ${sql.identifier(name)} h on h.target_id = k.target_id and h.slot < k.since
+              select h.ctid from kept k
+              join ${sql.identifier(name)} h on h.target_id = k.target_id and h.slot < k.since
               where ${isWanted}
               order by h.target_id limit ${rule.rowsAtOnce}))
             returning target_id

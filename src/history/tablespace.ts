@@ -93,7 +93,8 @@ async function moveRelation(db: Database, { name, kind }: Relation, tablespace: 
   try {
     await db.begin(
       async (tx) => {
-        await tx`alter ${kind === 'table' ? sql`table` : sql`index`} ${sql.identifier(name)} set tablespace ${sql.identifier(tablespace)}`
+        const relation = sql`${kind === 'table' ? sql`table` : sql`index`} ${sql.identifier(name)}`
+        await tx`alter ${relation} set tablespace ${sql.identifier(tablespace)}`
       },
       { name: 'Moving an old month', lockTimeoutMs: LOCK_TIMEOUT_MS, limitMs: LIMIT_MS },
     )

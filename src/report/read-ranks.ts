@@ -64,7 +64,8 @@ export const pointOf = (rank: string, outcome: string, depth: string) => sql`
   case ${sql.identifier(outcome)} when 'ranked' then ${sql.identifier(rank)}
     when 'not_in_top' then ${notInTop(0)}::integer - coalesce(${sql.identifier(depth)}, 0)
     else coalesce(
-      (${JSON.stringify(GAP_POINTS)}::text::jsonb ->> ${sql.identifier(outcome)})::integer, ${NOTHING_DUE}) end`
+      (${JSON.stringify(GAP_POINTS)}::text::jsonb ->> ${sql.identifier(outcome)})::integer,
+      ${NOTHING_DUE}) end`
 
 export interface Ranks {
   readonly lists: readonly RankedList[]

@@ -51,7 +51,8 @@ async function readReasons({ sql }: Database): Promise<Reasons> {
     select (select problem from post where state = 'ready' and problem is not null order by created_at
       limit 1) as "heldBecause",
       (select min(problem) from (
-        select problem from task where attempt > 0 and state = 'planned' and status_code is null and problem is not null
+        select problem from task
+        where attempt > 0 and state = 'planned' and status_code is null and problem is not null
         union all
         select k.problem from post p
         cross join lateral (

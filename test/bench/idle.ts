@@ -5,12 +5,13 @@ import type { Database } from '../../src/db/database.ts'
 import { startRunner } from '../../src/queue/runner.ts'
 import { startScheduler } from '../../src/queue/scheduler.ts'
 import { STORES_AS_SOLD } from '../../src/service/dialect.ts'
+import { startSandboxProcess } from '../support/sandbox-process.ts'
 import type { Measured } from './bars.ts'
 import { closeContext, openContext } from './context.ts'
-import { startSandbox } from './sandbox.ts'
 import { readServerLoad } from './server-load.ts'
 
 const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
 const SHOWN = 12
 const KEYWORDS = 500
 const MEASURED_WITHIN_MS = 5 * MINUTE_MS
@@ -38,7 +39,7 @@ async function listMost(db: Database): Promise<void> {
 }
 
 export async function measureIdle(db: Database, minutes: number, asSold: boolean): Promise<Measured> {
-  const sandbox = await startSandbox({ asSold })
+  const sandbox = await startSandboxProcess({ asSold, idleExitMs: HOUR_MS })
   const context = await openContext(db, sandbox.url, asSold ? { stores: STORES_AS_SOLD } : {})
   await db.sql`
     insert into keyword_watch (project, store, keyword, location_code, language_code)
@@ -60,6 +61,6 @@ export async function measureIdle(db: Database, minutes: number, asSold: boolean
   } finally {
     await scheduler.stop()
     await closeContext(context)
-    await sandbox.end()
+    await sandbox.stop()
   }
 }

@@ -11,8 +11,8 @@ import { CALL_LIMITS } from '../../src/sandbox/limits.ts'
 import { STORES_AS_SOLD } from '../../src/service/dialect.ts'
 import { MAX_READY_ROWS } from '../../src/service/ready-list.ts'
 import { TIMINGS } from '../../src/timings.ts'
+import { startSandboxProcess } from '../support/sandbox-process.ts'
 import type { Measured } from './bars.ts'
-import { startSandbox } from './sandbox.ts'
 
 /** How long the longest task takes at the service; the shortest takes half. */
 const READY_MS = 2_000
@@ -78,12 +78,12 @@ async function readCalls(db: Database): Promise<Calls> {
 }
 
 export async function measureRun(db: Database, keywords: number, asSold: boolean): Promise<Measured> {
-  const sandbox = await startSandbox({ readyMs: READY_MS, asSold })
+  const sandbox = await startSandboxProcess({ readyMs: READY_MS, asSold })
   await db.sql`
     insert into keyword_watch (project, store, keyword, location_code, language_code)
     select 'bench', 'ios_store', 'yoga ' || n, 2840, 'en' from generate_series(1, ${keywords}::int) n`
   const startedMs = performance.now()
-  await runCommand(db, sandbox.url, asSold).finally(sandbox.end)
+  await runCommand(db, sandbox.url, asSold).finally(sandbox.stop)
   const wholeSeconds = (performance.now() - startedMs) / 1000
   const { lists, resultMs, seconds, idleSeconds, captures } = await readCalls(db)
   const least = leastSeconds(keywords, resultMs)

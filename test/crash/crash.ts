@@ -95,34 +95,27 @@ async function leave(exitCode: number): Promise<never> {
 function readOptions(args: string[]): Options | null {
   const number = (text: string | undefined, fallback: number) =>
     text === undefined ? fallback : /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
+  const text = { type: 'string' } as const
   try {
     const { values } = parseArgs({
       args,
       options: {
-        kills: { type: 'string' },
-        runners: { type: 'string' },
-        keywords: { type: 'string' },
-        tasks: { type: 'string' },
-        seed: { type: 'string' },
-        minutes: { type: 'string' },
-        'guard-off': { type: 'string' },
-        scenario: { type: 'string' },
+        ...{ kills: text, runners: text, keywords: text, tasks: text, seed: text, minutes: text },
+        ...{ 'guard-off': text, scenario: text, log: text },
         'as-sold': { type: 'boolean', default: false },
-        log: { type: 'string' },
       },
     })
     const guards = [values['guard-off'], values.scenario].filter((name) => name !== undefined)
-    const isGuarded = guards.length === 1
-    const kills = number(values.kills, isGuarded ? 5 : 25)
+    const kills = number(values.kills, 25)
     const chosen = {
       kills,
       runners: number(values.runners, 4),
       keywords: number(values.keywords, 300),
       tasks: number(values.tasks, 0),
       seed: number(values.seed, Date.now() % 1_000_000),
-      minutes: number(values.minutes, isGuarded ? 1 : 2 + Math.ceil(kills / 10)),
+      minutes: number(values.minutes, guards.length === 1 ? 1 : 2 + Math.ceil(kills / 10)),
       guardOff: (values['guard-off'] ?? null) as GuardName | null,
-      scenario: (values['guard-off'] ?? values.scenario ?? null) as GuardName | null,
+      scenario: (guards[0] ?? null) as GuardName | null,
       asSold: values['as-sold'],
       logFile: values.log ?? null,
     }
@@ -223,7 +216,7 @@ async function openStage({ seed, keywords, scenario, guardOff, asSold, logFile }
   }
   const start = (role?: Role) => {
     const own = {
-      CRASH_CLOCK_AHEAD_MS: String(drawSkew()),
+      TEST_CLOCK_AHEAD_MS: String(drawSkew()),
       ...(role === undefined ? {} : { CRASH_ROLE: role }),
     }
     return startRunnerProcess({ env: { ...env, ...own }, logFd })

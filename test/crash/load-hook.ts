@@ -1,6 +1,6 @@
 /**
- * Loaded with `--import` into a runner: rewrites the product on its way in, shortens its times, and ends the
- * process where it is told to.
+ * Loaded with `--import` into a runner: rewrites the product on its way in, shortens its times, moves its
+ * clock, and ends the process where it is told to.
  */
 import { writeSync } from 'node:fs'
 import { registerHooks } from 'node:module'
@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Transaction } from '../../src/db/database.ts'
 import '../support/load-faster.ts'
+import '../support/moved-date.ts'
 import { type GuardName, rewritesOf } from './guards.ts'
 import { rewriteSource } from './rewrite.ts'
 
@@ -39,19 +40,6 @@ const rewrites = rewritesOf(
   process.env.CRASH_GUARD_OFF === undefined,
 )
 const rewrittenFiles = new Set(rewrites.map((rewrite) => rewrite.file))
-
-const aheadMs = Number(process.env.CRASH_CLOCK_AHEAD_MS ?? 0)
-const RealDate = Date
-/** The clock of this machine, hours from that of the others. */
-class SkewedDate extends RealDate {
-  static override now() {
-    return RealDate.now() + aheadMs
-  }
-  constructor(...given: unknown[]) {
-    super(...((given.length === 0 ? [SkewedDate.now()] : given) as [number]))
-  }
-}
-if (aheadMs !== 0) globalThis.Date = SkewedDate as DateConstructor
 
 const TIMINGS = new URL('../../src/timings.ts', import.meta.url).href
 const SHORTER = new URL('timings.ts', import.meta.url).href

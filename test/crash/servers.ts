@@ -1,16 +1,13 @@
 /** What outlives the runners: a Postgres with its safety on, and the sandbox, each a process of its own. */
-import { spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
-import { once } from 'node:events'
-import { existsSync, readFileSync } from 'node:fs'
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { reachableBinaries, runProgram } from '../../src/embedded/binaries.ts'
 import { type Cluster, openCluster, ROLE } from '../../src/embedded/cluster.ts'
 import { lastErrorLine, readLockFile, startServer, stopServer } from '../../src/embedded/server.ts'
+import { startSandboxProcess as startProcess } from '../support/sandbox-process.ts'
 
 export interface Server {
   readonly url: string
@@ -41,14 +38,12 @@ export interface SandboxServer extends Server {
   setFaults(faults: SandboxFaults): Promise<Record<string, number>>
 }
 
-const SANDBOX = fileURLToPath(new URL('../../src/sandbox/main.ts', import.meta.url))
 const MAX_STARTS = 50
 /** Few, so that it is soon full. */
 export const MAX_CONNECTIONS = 100
 /** Below those that the kernel gives out. */
 const PORTS = [20_000, 31_000] as const
 const POSTBACK_PORTS = [31_000, 32_000] as const
-const ANNOUNCED_WITHIN_MS = 20_000
 export const SANDBOX_LOGIN = { authorization: `Basic ${btoa('sandbox:sandbox')}` }
 /** Beyond it a frozen runner has not taken what is delivered. */
 const WEBHOOK_TIMEOUT_MS = 2_000
@@ -140,14 +135,9 @@ export async function startSandboxProcess({
   asSold = false,
   balanceUsd,
 }: SandboxOptions): Promise<SandboxServer> {
-  const folder = await mkdtemp(join(tmpdir(), 'storerank-crash-sandbox-'))
-  const announceFile = join(folder, 'announced')
-  const child = spawn(process.execPath, [SANDBOX], { stdio: ['pipe', 'inherit', 'inherit'] })
-  const options = {
-    announceFile,
+  const { url, stop } = await startProcess({
     seed,
     readyMs,
-    idleExitMs: 120_000,
     callsPerMinute: UNLIMITED,
     readyListsPerMinute: UNLIMITED,
     idListsPerMinute: UNLIMITED,
@@ -157,22 +147,7 @@ export async function startSandboxProcess({
     asSold,
     balanceUsd,
     faults: { clockOffsetMs },
-  }
-  child.stdin.end(JSON.stringify(options))
-  const stop = async () => {
-    const isOver = child.exitCode !== null || child.signalCode !== null
-    if (!isOver && child.kill('SIGKILL')) await once(child, 'exit')
-    await rm(folder, { recursive: true, force: true })
-  }
-  const deadlineMs = performance.now() + ANNOUNCED_WITHIN_MS
-  while (!existsSync(announceFile)) {
-    if (child.exitCode !== null || performance.now() > deadlineMs) {
-      await stop()
-      throw new Error('The sandbox does not start.')
-    }
-    await sleep(50)
-  }
-  const { url } = JSON.parse(readFileSync(announceFile, 'utf8')) as { url: string }
+  })
   return {
     url,
     clockOffsetMs,

@@ -98,7 +98,11 @@ export async function createWorld(serverUrl: string, keywords: number, migrating
     },
     maxDayMicros: keywords * UNIT_MICROS * 6,
     jump: (interval) => jump(sql, interval),
-    edit: (random) => random.pick(EDITS)(sql, keywords, url.href),
+    edit: async (random) => {
+      const [name, work] = random.pick(Object.entries(EDITS))
+      await work(sql, keywords, url.href)
+      return name
+    },
     countOpen: () => countOpen(sql),
     countPaid: async () => {
       const [row] = await sql<{ paid: number }[]>`
@@ -228,27 +232,18 @@ async function addAlpha(sql: postgres.Sql): Promise<void> {
 
 const betaMicros = (keywords: number) => Math.round(keywords * 0.6) * UNIT_MICROS * 3
 
-type Edit = (sql: postgres.Sql<{ int8: number }>, keywords: number, url: string) => Promise<string>
+type Edit = (sql: postgres.Sql<{ int8: number }>, keywords: number, url: string) => Promise<unknown>
 
-const EDITS: readonly Edit[] = [
-  async (sql) => {
-    await sql`update keyword_watch set enabled = false where id in (select id from keyword_watch
-      order by random() limit 20)`
-    return 'watches disabled'
-  },
-  async (sql) => {
-    await sql`update keyword_watch set enabled = true where not enabled`
-    return 'watches enabled'
-  },
-  async (sql) => {
-    await sql`delete from keyword_watch where id in (select id from keyword_watch order by random() limit 10)`
-    return 'watches deleted'
-  },
-  async (sql, keywords) => {
-    await watch(sql, 'alpha', [1, Math.round(keywords * 0.7)], { depth: 100, priority: 1, every: '4 hours' })
-    return 'watches put back'
-  },
-  async (_, keywords, url) => {
+const EDITS: Readonly<Record<string, Edit>> = {
+  'watches disabled': (sql) =>
+    sql`update keyword_watch set enabled = false where id in (select id from keyword_watch
+      order by random() limit 20)`,
+  'watches enabled': (sql) => sql`update keyword_watch set enabled = true where not enabled`,
+  'watches deleted': (sql) =>
+    sql`delete from keyword_watch where id in (select id from keyword_watch order by random() limit 10)`,
+  'watches put back': (sql, keywords) =>
+    watch(sql, 'alpha', [1, Math.round(keywords * 0.7)], { depth: 100, priority: 1, every: '4 hours' }),
+  'the same CSV imported twice': async (_, keywords, url) => {
     const rows = Array.from({ length: Math.round(keywords * 0.7) }, (_, index) => {
       const number = index + 1
       return `alpha,ios_store,${SUBJECTS[number % SUBJECTS.length]} ${number},2840,en,4 hours`
@@ -256,25 +251,12 @@ const EDITS: readonly Edit[] = [
     const csv = `project,store,keyword,location_code,language_code,every\n${rows.join('\n')}\n`
     const db = openDatabase(url, { name: HARNESS })
     await Promise.all([importWatches(db, csv), importWatches(db, csv)]).finally(db.close)
-    return 'the same CSV imported twice'
   },
-  async (sql, keywords) => {
-    await setBudget(sql, 'beta', Math.round(betaMicros(keywords) / 10))
-    return 'budget lowered'
-  },
-  async (sql, keywords) => {
-    await setBudget(sql, 'beta', betaMicros(keywords))
-    return 'budget restored'
-  },
-  async (sql) => {
-    await sql`update project set enabled = not enabled where name = 'gamma'`
-    return 'project switched'
-  },
-  async (sql) => {
-    await sql`
-      update keyword_watch set depth = case depth when 100 then 180 else 100 end
-      where project = 'beta' and id in (select id from keyword_watch where project = 'beta' order by random()
-        limit 15)`
-    return 'depth changed'
-  },
-]
+  'budget lowered': (sql, keywords) => setBudget(sql, 'beta', Math.round(betaMicros(keywords) / 10)),
+  'budget restored': (sql, keywords) => setBudget(sql, 'beta', betaMicros(keywords)),
+  'project switched': (sql) => sql`update project set enabled = not enabled where name = 'gamma'`,
+  'depth changed': (sql) => sql`
+    update keyword_watch set depth = case depth when 100 then 180 else 100 end
+    where project = 'beta' and id in (select id from keyword_watch where project = 'beta' order by random()
+      limit 15)`,
+}

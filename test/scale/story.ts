@@ -143,7 +143,7 @@ function makeSettings(world: World, ports: readonly number[], clockAheadMs: numb
     OVERDUE_AFTER: `${OVERDUE_MS}ms`,
     CALLS_PER_MINUTE: String(CALLS_PER_WINDOW),
     MAX_USD_PER_DAY: (world.maxDayMicros / 1_000_000).toFixed(6),
-    CRASH_CLOCK_AHEAD_MS: String(clockAheadMs),
+    TEST_CLOCK_AHEAD_MS: String(clockAheadMs),
   }
 }
 

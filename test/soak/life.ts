@@ -168,16 +168,15 @@ async function openWorld(options: SoakOptions, ends: AsyncDisposableStack): Prom
 /** Keywords of five projects, every tenth in two of them; some with raw pages; an app's page and reviews. */
 async function watch({ sql }: Database, tasks: number): Promise<void> {
   const pages = Math.ceil(tasks / 50)
-  await sql`
-    insert into keyword_watch (project, store, keyword, location_code, language_code, depth)
-    select 'project ' || n % 5, 'ios_store', (array['yoga', 'puzzle', 'budget', 'piano', 'recipes'])[1
-      + n % 5] || ' ' || n, 2840, 'en', 100
-    from generate_series(1, ${tasks - pages - 2}::int) n`
-  await sql`
-    insert into keyword_watch (project, store, keyword, location_code, language_code, depth)
-    select 'project ' || (n + 1) % 5, 'ios_store', (array['yoga', 'puzzle', 'budget', 'piano', 'recipes'])[1
-      + n % 5] || ' ' || n, 2840, 'en', 100
-    from generate_series(1, ${tasks - pages - 2}::int, 10) n`
+  for (const [project, step] of [
+    [0, 1],
+    [1, 10],
+  ] as const)
+    await sql`
+      insert into keyword_watch (project, store, keyword, location_code, language_code, depth)
+      select 'project ' || (n + ${project}::int) % 5, 'ios_store',
+        (array['yoga', 'puzzle', 'budget', 'piano', 'recipes'])[1 + n % 5] || ' ' || n, 2840, 'en', 100
+      from generate_series(1, ${tasks - pages - 2}::int, ${step}::int) n`
   await sql`
     insert into keyword_watch (project, store, keyword, location_code, language_code, html)
     select 'pages', 'android_store', 'page ' || n, 2840, 'en', true from generate_series(1, ${pages}::int) n`

@@ -44,7 +44,7 @@ export async function readWork(db: Database): Promise<Work> {
   const [row] = await db.sql<{ buffers: number }[]>`
     select blks_hit + blks_read as buffers from pg_stat_database where datname = current_database()`
   const reading = await readReading(db)
-  return { cpuMs, statements: statements ?? 0, buffers: row?.buffers ?? 0, reading }
+  return { cpuMs, statements, buffers: row?.buffers ?? 0, reading }
 }
 
 /**

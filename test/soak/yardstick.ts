@@ -2,8 +2,8 @@
  * What a fixed piece of work costs on this machine now: neighbours, heat and full caches make the same work
  * dearer for an hour. Linux only.
  */
-import { readFile } from 'node:fs/promises'
 import postgres from 'postgres'
+import { readSessionCpuMs } from '../bench/server-load.ts'
 
 export interface Yardstick {
   /** Does the work once. A server that restarts is no error: then there is no sample. */
@@ -29,15 +29,18 @@ export function openYardstick(url: string): Yardstick {
   const measure = async () => {
     const [row] = await sql<{ pid: number }[]>`select pg_backend_pid() as pid`
     const pid = row?.pid ?? 0
-    const beforeMs = await readCpuMs(pid)
+    const beforeMs = await readSessionCpuMs(pid)
     await sql`select count(distinct md5(n::text)) from generate_series(1, ${WORDS}::int) n`
-    totalMs += (await readCpuMs(pid)) - beforeMs
+    const costMs = (await readSessionCpuMs(pid)) - beforeMs
+    // The session may have ended meanwhile.
+    if (Number.isNaN(costMs)) return
+    totalMs += costMs
     samples += 1
   }
   return {
     sample: () =>
       measure().catch((error) => {
-        if (!/CONNECTION|57P0|ENOENT|ESRCH/.test(String(error.code))) throw error
+        if (!/CONNECTION|57P0/.test(String(error.code))) throw error
       }),
     read: () => {
       if (samples > 0) lastMs = totalMs / samples
@@ -46,9 +49,4 @@ export function openYardstick(url: string): Yardstick {
     },
     close: () => sql.end(),
   }
-}
-
-/** To the nanosecond, where /proc/<pid>/stat counts in hundredths of a second. */
-async function readCpuMs(pid: number): Promise<number> {
-  return Number((await readFile(`/proc/${pid}/schedstat`, 'utf8')).split(' ')[0]) / 1e6
 }

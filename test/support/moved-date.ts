@@ -3,7 +3,7 @@
  * `moved-clock.ts`.
  */
 
-const aheadMs = Number(process.env.TEST_CLOCK_AHEAD_MS)
+const aheadMs = Number(process.env.TEST_CLOCK_AHEAD_MS ?? 0)
 const MachineDate = Date
 
 class MovedDate extends MachineDate {
@@ -14,4 +14,4 @@ class MovedDate extends MachineDate {
     super(...((given.length === 0 ? [MovedDate.now()] : given) as [number]))
   }
 }
-globalThis.Date = MovedDate as DateConstructor
+if (aheadMs !== 0) globalThis.Date = MovedDate as DateConstructor

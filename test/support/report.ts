@@ -213,53 +213,16 @@ function rename(report: Report, lists: readonly RankedList[]): Report {
   }
 }
 
+const words = (text: string) => text.split(',')
+
 function makeLists(count: number, random: () => number): RankedList[] {
-  const first = [
-    'yoga',
-    'pilates',
-    'meditation',
-    'stretching',
-    'sleep',
-    'workout',
-    'posture',
-    'breathing',
-    'calm',
-    'core',
-  ]
-  const second = [
-    '',
-    'for beginners',
-    'at home',
-    'daily',
-    'for men',
-    'for seniors',
-    'timer',
-    'app',
-    'free',
-    'class',
-  ]
-  const third = [
-    '',
-    'offline',
-    'with music',
-    '10 minutes',
-    'challenge',
-    'plan',
-    'tracker',
-    'morning',
-    'evening',
-    'kids',
-  ]
+  const first = words('yoga,pilates,meditation,stretching,sleep,workout,posture,breathing,calm,core')
+  const second = words(',for beginners,at home,daily,for men,for seniors,timer,app,free,class')
+  const third = words(',offline,with music,10 minutes,challenge,plan,tracker,morning,evening,kids')
   const names = third.flatMap((c) =>
     second.flatMap((b) => first.map((a) => [a, b, c].filter(Boolean).join(' '))),
   )
-  const places = [
-    ['US', 'en'],
-    ['US', 'en'],
-    ['US', 'en'],
-    ['DE', 'de'],
-    ['JP', 'ja'],
-  ] as const
+  const places = words('US en,US en,US en,DE de,JP ja').map((place) => place.split(' '))
   const charts: RankedList[] =
     count < 20
       ? []
@@ -275,7 +238,7 @@ function makeLists(count: number, random: () => number): RankedList[] {
           },
         ]
   const keywords = Array.from({ length: count - charts.length }, (_, n): RankedList => {
-    const [place, language] = places[n % places.length] ?? places[0]
+    const [place = '', language = ''] = places[n % places.length] ?? []
     return {
       store: n % 10 === 9 ? 'android_store' : 'ios_store',
       kind: 'keyword',
@@ -334,35 +297,23 @@ function aimAt(
 
 function makeChanges(at: (share: number) => string): Report['changes'] {
   const long = 'Yoga for everyone, every day. '.repeat(60)
-  return [
-    { day: at(RELEASE), app: 0, place: 'US', field: 'version', before: '4.1.0', after: '4.2.0' },
-    {
-      day: at(RELEASE),
-      app: 0,
-      place: 'US',
-      field: 'title',
-      before: 'Ashlune: Yoga',
-      after: 'Ashlune: Yoga for Everyone',
-    },
-    {
-      day: at(RELEASE),
-      app: 0,
-      place: 'US',
-      field: 'description',
-      before: long,
-      after: `${long}Now with <b>pilates</b>.`,
-    },
-    {
-      day: at(0.55),
-      app: 5,
-      place: 'US',
-      field: 'images',
-      before: '["https://img.example/1.png"]',
-      after: '["https://img.example/1.png","https://img.example/2.png"]',
-    },
-    { day: at(0.62), app: 2, place: 'US', field: 'version', before: '9.9', after: '10.0 </script>' },
-    { day: at(0.9), app: 3, place: 'US', field: 'price', before: '4.99', after: '0' },
-  ]
+  const image = (n: number) => `"https://img.example/${n}.png"`
+  const changes = [
+    [RELEASE, 0, 'version', '4.1.0', '4.2.0'],
+    [RELEASE, 0, 'title', 'Ashlune: Yoga', 'Ashlune: Yoga for Everyone'],
+    [RELEASE, 0, 'description', long, `${long}Now with <b>pilates</b>.`],
+    [0.55, 5, 'images', `[${image(1)}]`, `[${image(1)},${image(2)}]`],
+    [0.62, 2, 'version', '9.9', '10.0 </script>'],
+    [0.9, 3, 'price', '4.99', '0'],
+  ] as const
+  return changes.map(([share, app, field, before, after]) => ({
+    day: at(share),
+    app,
+    place: 'US',
+    field,
+    before,
+    after,
+  }))
 }
 
 function makeRatings(

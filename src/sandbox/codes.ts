@@ -57,53 +57,35 @@ const SPECIFIED = {
  */
 export type Code = keyof typeof SPECIFIED | 40506
 
-/** Those of the service as it is sold. */
-const SOLD: Record<number, string> = {
-  20000: 'Ok.',
-  20100: 'Task Created.',
-  40000: 'You can set only one task at a time.',
-  40001: 'This id is used by another client, check the id.',
-  40002: 'This id is used by another search engine, check the Path.',
-  40003: 'This id is used by another search type, check the Path.',
-  40004: 'This id is used by another function, check the id.',
-  40006: 'You can set no more than 100 tasks at a time.',
-  40100: 'You are not authorized to access this resource.',
+/** Codes of the specification that the service as it is sold does not have. */
+const NOT_SOLD = [40005, 40007, 40105, 40106, 40208, 40301, 40500, 40504]
+
+/** Those that it has beside the others, or has with another message. */
+const SOLD_OTHERWISE: Record<number, string> = {
   40101: 'Internal SE Server Error.',
-  40102: 'No Search Results.',
-  40103: 'Task execution failed.',
   40104: 'Please verify your account.',
-  40200: 'Payment Required.',
   40201: 'Account paused.',
   40202: 'The rate-limit per minute has been exceeded.',
   40203: 'The cost limit has been exceeded.',
-  40204: 'Access denied.',
   40205: 'The duplicate task limit per hour has been exceeded.',
   40206: 'The duplicate task limit per day has been exceeded.',
   40207: 'Access denied. Your IP is not whitelisted.',
-  40209: 'Too many simultaneous requests.',
-  40210: 'Insufficient funds.',
-  40400: 'Not Found.',
-  40401: 'Task Not Found.',
-  40402: 'Invalid Path.',
-  40403: 'Results Expired.',
   40404: 'No Prepared Data Found.',
-  40501: 'Invalid Field.',
-  40502: 'POST Data Is Empty.',
   40503: 'POST Data Is Invalid.',
   40505: 'You are using old data.',
   40506: 'Unknown Fields in POST Data.',
-  40601: 'Task Handed.',
-  40602: 'Task In Queue.',
-  50000: 'Internal Error.',
   50001: 'Error While Checking the Balance.',
-  50100: 'Not Implemented.',
-  50301: '3rd Party API Service Unavailable.',
   50302: 'Internal 3rd Party API Service Unavailable.',
   50303: 'Update in progress.',
   50304: 'This function temporarily unavailable.',
   50401: 'Internal Error - Timeout.',
   50402: 'Target page took too long to respond.',
 }
+
+/** Those of the service as it is sold. */
+const SOLD: Record<number, string> = Object.fromEntries(
+  Object.entries({ ...SPECIFIED, ...SOLD_OTHERWISE }).filter(([code]) => !NOT_SOLD.includes(Number(code))),
+)
 
 /** What an answer says where that is more than its code's message in the list. */
 const SOLD_ANSWERS: Partial<Record<Code, string>> = {

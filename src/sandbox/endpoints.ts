@@ -83,30 +83,35 @@ const list = (id: string, data: Record<string, unknown>, result: readonly unknow
   { id, code: 20000, data, result },
 ]
 
+/** @param called method and path */
+const endpoint = (
+  called: `${Endpoint['method']} /${string}`,
+  countAs: string,
+  answer: Endpoint['answer'],
+  window?: WindowName,
+): Endpoint => {
+  const [method, path = ''] = called.split(' ')
+  return { method: method as Endpoint['method'], path, countAs, answer, ...(window && { window }) }
+}
+
 const offerEndpoints = (service: Service, offer: Offer): Endpoint[] => {
-  const base = basePath(offer)
+  const base = basePath(offer) as `/${string}`
   const takeTasks = buildTaskTaker(offer, service)
+  const ready = `${base}/tasks_ready`
   return [
-    {
-      method: 'POST',
-      path: `${base}/task_post`,
-      countAs: `${offer.function}/task_post`,
-      answer: ({ body, nowMs }) => takeTasks(requireTasks(body), nowMs),
-    },
-    {
-      method: 'GET',
-      path: `${base}/tasks_ready`,
-      countAs: `${offer.function}/tasks_ready`,
-      window: 'readyLists',
-      answer: ({ nowMs }) => [listReady(service, offer, `${base}/tasks_ready`, nowMs)],
-    },
-    ...offer.forms.map(
-      (form): Endpoint => ({
-        method: 'GET',
-        path: `${base}/task_get/${form}/:id`,
-        countAs: `${offer.function}/task_get/${form}`,
-        answer: ({ id, nowMs }) => [fetchTask(service, offer, form, id, nowMs)],
-      }),
+    endpoint(`POST ${base}/task_post`, `${offer.function}/task_post`, ({ body, nowMs }) =>
+      takeTasks(requireTasks(body), nowMs),
+    ),
+    endpoint(
+      `GET ${base}/tasks_ready`,
+      `${offer.function}/tasks_ready`,
+      ({ nowMs }) => [listReady(service, offer, ready, nowMs)],
+      'readyLists',
+    ),
+    ...offer.forms.map((form) =>
+      endpoint(`GET ${base}/task_get/${form}/:id`, `${offer.function}/task_get/${form}`, ({ id, nowMs }) => [
+        fetchTask(service, offer, form, id, nowMs),
+      ]),
     ),
   ]
 }
@@ -120,70 +125,48 @@ const referenceEndpoints = ({ deviations, makeId }: Service, store: Store): Endp
     categories: [{ categories: CATEGORIES[store] }],
     ...(hasListings && { 'app_listings/categories': LISTING_CATEGORIES[store] }),
   }
-  return Object.entries(records).map(([name, result]) => ({
-    method: 'GET',
-    path: `/v3/app_data/${segment}/${name}`,
-    // The statistics have one name for the categories of both kinds (spec: Account data record).
-    countAs: name.split('/').at(-1) ?? name,
-    answer: ({ nowMs }) =>
-      list(makeId(nowMs, name), { api: 'app_data', function: name, se: segment }, result),
-  }))
+  return Object.entries(records).map(([name, result]) =>
+    endpoint(
+      `GET /v3/app_data/${segment}/${name}`,
+      // The statistics have one name for the categories of both kinds (spec: Account data record).
+      name.split('/').at(-1) ?? name,
+      ({ nowMs }) => list(makeId(nowMs, name), { api: 'app_data', function: name, se: segment }, result),
+    ),
+  )
 }
 
 /** The locations of one country, by its letters. */
 const countryEndpoint = ({ deviations, makeId }: Service): Endpoint => {
   const segment = segmentOf('android_store', deviations)
-  return {
-    method: 'GET',
-    path: `/v3/app_data/${segment}/locations/:country`,
-    countAs: 'locations',
-    answer: ({ country, nowMs }) => {
-      const places = listLocations('android_store', deviations)
-      const found = places.filter((place) => place.country_iso_code === country.toUpperCase())
-      const id = makeId(nowMs, 'locations')
-      const data = { api: 'app_data', function: 'locations', se: segment, country }
-      if (found.length > 0) return list(id, data, found)
-      return [{ id, code: 40501, message: "Invalid Field: 'country'.", data, result: null }]
-    },
-  }
+  return endpoint(`GET /v3/app_data/${segment}/locations/:country`, 'locations', ({ country, nowMs }) => {
+    const places = listLocations('android_store', deviations)
+    const found = places.filter((place) => place.country_iso_code === country.toUpperCase())
+    const id = makeId(nowMs, 'locations')
+    const data = { api: 'app_data', function: 'locations', se: segment, country }
+    if (found.length > 0) return list(id, data, found)
+    return [{ id, code: 40501, message: "Invalid Field: 'country'.", data, result: null }]
+  })
 }
 
 const listingEndpoint = (service: Service, store: Store): Endpoint => {
-  const path = `/v3/app_data/${segmentOf(store, service.deviations)}/app_listings/search/live`
-  return {
-    method: 'POST',
-    path,
-    countAs: 'app_listings/search/live',
-    answer: ({ body, nowMs }) => [searchListings(service, store, requireOne(body), { path, nowMs })],
-  }
+  const path = `/v3/app_data/${segmentOf(store, service.deviations)}/app_listings/search/live` as const
+  return endpoint(`POST ${path}`, 'app_listings/search/live', ({ body, nowMs }) => [
+    searchListings(service, store, requireOne(body), { path, nowMs }),
+  ])
 }
+
+const ALL_READY = '/v3/app_data/tasks_ready'
 
 /** What the service as it is sold has beside its specification and its offers. */
 const soldEndpoints = (service: Service): Endpoint[] => [
   countryEndpoint(service),
   ...STORES.map((store) => listingEndpoint(service, store)),
-  {
-    method: 'GET',
-    path: '/v3/app_data/tasks_ready',
-    countAs: 'tasks_ready',
-    window: 'readyLists',
-    answer: ({ nowMs }) => [listReady(service, undefined, '/v3/app_data/tasks_ready', nowMs)],
-  },
-]
-
-const webhookEndpoints = (service: Service): Endpoint[] => [
-  {
-    method: 'POST',
-    path: '/v3/app_data/errors',
-    countAs: 'errors',
-    answer: ({ body, nowMs, origin }) => [listFailures({ ...service, origin }, requireOne(body), nowMs)],
-  },
-  {
-    method: 'POST',
-    path: '/v3/appendix/webhook_resend',
-    countAs: 'webhook_resend',
-    answer: ({ body, nowMs }) => resendWebhooks(service, requireTasks(body), nowMs),
-  },
+  endpoint(
+    `GET ${ALL_READY}`,
+    'tasks_ready',
+    ({ nowMs }) => [listReady(service, undefined, ALL_READY, nowMs)],
+    'readyLists',
+  ),
 ]
 
 const listAppendix = (service: Service, name: string, nowMs: number, result: readonly unknown[]) =>
@@ -193,36 +176,32 @@ const sayStatus = ({ faults, webhooks, deviations }: Service, nowMs: number) =>
   showStatus(faults.settings.status, webhooks.longestWaitMs(nowMs), deviations)
 
 const accountEndpoints = (service: Service): Endpoint[] => [
-  {
-    method: 'POST',
-    path: '/v3/app_data/id_list',
-    countAs: 'id_list',
-    window: 'idLists',
-    answer: ({ body, nowMs, origin }) => [listIds({ ...service, origin }, requireOne(body), nowMs)],
-  },
-  {
-    method: 'GET',
-    path: '/v3/appendix/user_data',
-    countAs: 'user_data',
-    answer: ({ nowMs }) => listAppendix(service, 'user_data', nowMs, [showUserData(service, nowMs)]),
-  },
-  {
-    method: 'GET',
-    path: '/v3/appendix/status',
-    countAs: 'status',
-    window: 'status',
-    answer: ({ nowMs }) => listAppendix(service, 'status', nowMs, sayStatus(service, nowMs)),
-  },
-  {
-    method: 'GET',
-    path: '/v3/appendix/errors',
-    countAs: 'appendix_errors',
-    answer: ({ nowMs }) => {
-      const codes = Object.entries(service.envelope.codes.list)
-      const records = codes.map(([code, message]) => ({ code: Number(code), message }))
-      return listAppendix(service, 'errors', nowMs, records)
-    },
-  },
+  endpoint('POST /v3/app_data/errors', 'errors', ({ body, nowMs, origin }) => [
+    listFailures({ ...service, origin }, requireOne(body), nowMs),
+  ]),
+  endpoint('POST /v3/appendix/webhook_resend', 'webhook_resend', ({ body, nowMs }) =>
+    resendWebhooks(service, requireTasks(body), nowMs),
+  ),
+  endpoint(
+    'POST /v3/app_data/id_list',
+    'id_list',
+    ({ body, nowMs, origin }) => [listIds({ ...service, origin }, requireOne(body), nowMs)],
+    'idLists',
+  ),
+  endpoint('GET /v3/appendix/user_data', 'user_data', ({ nowMs }) =>
+    listAppendix(service, 'user_data', nowMs, [showUserData(service, nowMs)]),
+  ),
+  endpoint(
+    'GET /v3/appendix/status',
+    'status',
+    ({ nowMs }) => listAppendix(service, 'status', nowMs, sayStatus(service, nowMs)),
+    'status',
+  ),
+  endpoint('GET /v3/appendix/errors', 'appendix_errors', ({ nowMs }) => {
+    const codes = Object.entries(service.envelope.codes.list)
+    const records = codes.map(([code, message]) => ({ code: Number(code), message }))
+    return listAppendix(service, 'errors', nowMs, records)
+  }),
 ]
 
 /** Every endpoint that the service has. */
@@ -230,6 +209,5 @@ export const listEndpoints = (service: Service): Endpoint[] => [
   ...service.offers.flatMap((offer) => offerEndpoints(service, offer)),
   ...STORES.flatMap((store) => referenceEndpoints(service, store)),
   ...(service.deviations.has('endpoints') ? soldEndpoints(service) : []),
-  ...webhookEndpoints(service),
   ...accountEndpoints(service),
 ]

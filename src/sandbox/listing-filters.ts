@@ -16,23 +16,45 @@ export type Listing = {
   item: ReturnType<typeof showInfoItem>
 }
 
-const OPERATORS = [
-  'regex',
-  'not_regex',
-  '<',
-  '<=',
-  '>',
-  '>=',
-  '=',
-  '<>',
-  'in',
-  'not_in',
-  'like',
-  'not_like',
-] as const
-type Operator = (typeof OPERATORS)[number]
 const MAX_CONDITIONS = 8
 const MAX_ORDERS = 3
+
+/** The value at `item.rating.value`, or, as the documentation of the ios_store writes it, `rating.value`. */
+const valueAt = (listing: Listing, path: string): unknown => {
+  const [first = ''] = path.split('.')
+  const root: unknown = first in listing ? listing : listing.item
+  return path
+    .split('.')
+    .reduce<unknown>((value, name) => (value as Record<string, unknown> | null)?.[name], root)
+}
+
+/** `%` stands for any text. */
+const matches = (text: unknown, pattern: unknown): boolean =>
+  new RegExp(
+    `^${String(pattern)
+      .split('%')
+      .map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+      .join('.*')}$`,
+    'is',
+  ).test(String(text))
+
+const isAmong = (value: unknown, list: unknown): boolean => Array.isArray(list) && list.includes(value)
+
+const TESTS = {
+  regex: (value, given) => new RegExp(String(given)).test(String(value)),
+  not_regex: (value, given) => !new RegExp(String(given)).test(String(value)),
+  '<': (value, given) => Number(value) < Number(given),
+  '<=': (value, given) => Number(value) <= Number(given),
+  '>': (value, given) => Number(value) > Number(given),
+  '>=': (value, given) => Number(value) >= Number(given),
+  '=': (value, given) => value === given,
+  '<>': (value, given) => value !== given,
+  in: isAmong,
+  not_in: (value, given) => !isAmong(value, given),
+  like: matches,
+  not_like: (value, given) => !matches(value, given),
+} satisfies Record<string, (value: unknown, given: unknown) => boolean>
+const OPERATORS = Object.keys(TESTS) as (keyof typeof TESTS)[]
 
 const Condition = z.tuple([z.string().min(1), z.enum(OPERATORS), z.unknown()])
 type Condition = z.output<typeof Condition>
@@ -56,42 +78,6 @@ export const OrderBy = z
   .array(z.string().regex(/^[a-z_.]+,(asc|desc)$/))
   .min(1)
   .max(MAX_ORDERS)
-
-/** The value at `item.rating.value`, or, as the documentation of the ios_store writes it, `rating.value`. */
-const valueAt = (listing: Listing, path: string): unknown => {
-  const [first = ''] = path.split('.')
-  const root: unknown = first in listing ? listing : listing.item
-  return path
-    .split('.')
-    .reduce<unknown>((value, name) => (value as Record<string, unknown> | null)?.[name], root)
-}
-
-/** `%` stands for any text. */
-const matches = (text: unknown, pattern: unknown): boolean =>
-  new RegExp(
-    `^${String(pattern)
-      .split('%')
-      .map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
-      .join('.*')}$`,
-    'is',
-  ).test(String(text))
-
-const isAmong = (value: unknown, list: unknown): boolean => Array.isArray(list) && list.includes(value)
-
-const TESTS: Record<Operator, (value: unknown, given: unknown) => boolean> = {
-  regex: (value, given) => new RegExp(String(given)).test(String(value)),
-  not_regex: (value, given) => !new RegExp(String(given)).test(String(value)),
-  '<': (value, given) => Number(value) < Number(given),
-  '<=': (value, given) => Number(value) <= Number(given),
-  '>': (value, given) => Number(value) > Number(given),
-  '>=': (value, given) => Number(value) >= Number(given),
-  '=': (value, given) => value === given,
-  '<>': (value, given) => value !== given,
-  in: isAmong,
-  not_in: (value, given) => !isAmong(value, given),
-  like: matches,
-  not_like: (value, given) => !matches(value, given),
-}
 
 const meets = (listing: Listing, [path, operator, given]: Condition): boolean =>
   TESTS[operator](valueAt(listing, path), given)

@@ -42,50 +42,28 @@ export type Offer = {
 /** The same in every form of the service. */
 type Kind = Pick<Offer, 'store' | 'function' | 'forms' | 'depth'>
 
+/** The ios_store has no raw pages. */
+const kind = (store: Store, fn: TaskFunction, depth?: DepthRule): Kind => ({
+  store,
+  function: fn,
+  forms: store === 'ios_store' ? ['advanced'] : ['advanced', 'html'],
+  ...(depth && { depth }),
+})
+
 /** Every kind of task that the specification has (docs/service.md: depth rules by function). */
 const SPECIFIED: readonly Kind[] = [
-  {
-    store: 'ios_store',
-    function: 'app_searches',
-    forms: ['advanced'],
-    depth: { default: 100, max: 700, billedPer: 100 },
-  },
-  {
-    store: 'android_store',
-    function: 'app_searches',
-    forms: ['advanced', 'html'],
-    depth: { default: 30, max: 200, billedPer: 30 },
-  },
-  { store: 'ios_store', function: 'app_info', forms: ['advanced'] },
-  { store: 'android_store', function: 'app_info', forms: ['advanced', 'html'] },
-  {
-    store: 'android_store',
-    function: 'app_list',
-    forms: ['advanced', 'html'],
-    depth: { default: 100, max: 200, billedPer: 100 },
-  },
-  {
-    store: 'ios_store',
-    function: 'app_reviews',
-    forms: ['advanced'],
-    depth: { default: 50, max: 500, billedPer: 50 },
-  },
+  kind('ios_store', 'app_searches', { default: 100, max: 700, billedPer: 100 }),
+  kind('android_store', 'app_searches', { default: 30, max: 200, billedPer: 30 }),
+  kind('ios_store', 'app_info'),
+  kind('android_store', 'app_info'),
+  kind('android_store', 'app_list', { default: 100, max: 200, billedPer: 100 }),
+  kind('ios_store', 'app_reviews', { default: 50, max: 500, billedPer: 50 }),
 ]
 
 /** Kinds that the service as it is sold has beside them. */
 const SOLD_BESIDE: readonly Kind[] = [
-  {
-    store: 'ios_store',
-    function: 'app_list',
-    forms: ['advanced'],
-    depth: { default: 100, max: 1000, billedPer: 100 },
-  },
-  {
-    store: 'android_store',
-    function: 'app_reviews',
-    forms: ['advanced', 'html'],
-    depth: { default: 150, max: 100_000, billedPer: 150 },
-  },
+  kind('ios_store', 'app_list', { default: 100, max: 1000, billedPer: 100 }),
+  kind('android_store', 'app_reviews', { default: 150, max: 100_000, billedPer: 150 }),
 ]
 
 const SOLD_IOS_REVIEWS: DepthRule = { default: 25, max: 500, billedPer: 25 }

@@ -230,6 +230,11 @@ update ledger set account = (select account from service_account);
 update alert_channel c set problem_kind = p.kind, problem = p.problem
 from alert_channel_problem p where p.channel_id = c.id;
 --> statement-breakpoint
+-- They have no key, and a publication of all tables refuses to delete from what has no identity.
+alter table spend_change replica identity full;
+--> statement-breakpoint
+alter table period_change replica identity full;
+--> statement-breakpoint
 DROP TABLE "alert_channel_problem" CASCADE;
 --> statement-breakpoint
 DROP TABLE "budget_cut" CASCADE;

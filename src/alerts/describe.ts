@@ -48,5 +48,15 @@ export function dayOf(
   at: Date,
 ): string {
   const isOfProject = findKind(kind)?.isOfDay || String(detail.budget ?? '').endsWith(' of the project')
-  return at.toLocaleDateString('sv-SE', { timeZone: isOfProject ? timezone : 'UTC' })
+  return formatDayIn(at, isOfProject ? timezone : 'UTC')
+}
+
+/** Postgres knows names, such as `Factory` and `localtime`, that Node does not: then by UTC. */
+function formatDayIn(at: Date, timeZone: string): string {
+  try {
+    return at.toLocaleDateString('sv-SE', { timeZone })
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    return at.toLocaleDateString('sv-SE', { timeZone: 'UTC' })
+  }
 }

@@ -201,6 +201,8 @@ async function applyMigrations(tx: Transaction, migrations: readonly MigrationMe
   await tx`create table if not exists drizzle.objects
     (version text not null, hash text not null, identities text[] not null,
       applied_at timestamptz not null default clock_timestamp())`
+  // It has no key, and a publication of all tables would refuse to delete from it.
+  await tx`alter table drizzle.objects replica identity full`
   for (const { sql, hash, folderMillis } of migrations) {
     for (const statement of sql) await tx.unsafe(statement)
     await tx`insert into drizzle.__drizzle_migrations (hash, created_at) values (${hash}, ${folderMillis})`

@@ -151,4 +151,6 @@ test('of a day it says the day of the project, and the app once', () => {
   const budget = { kind: 'budget_used', detail: { budget: 'daily_usd of the project' } }
   assert.equal(dayOf({ ...EVENT, ...budget }, slot), '2026-03-09')
   assert.equal(dayOf(EVENT, slot), '2026-03-08')
+  for (const timezone of ['Factory', 'localtime', 'posix/Europe/Berlin'])
+    assert.equal(dayOf({ ...EVENT, ...budget, timezone }, slot), '2026-03-08')
 })

@@ -42,17 +42,19 @@ export function checkRewrites(rewrites: readonly Rewrite[]): void {
   }
 }
 
-const before = (file: string, find: string, point: string, detail = 'null'): Rewrite => ({
-  file,
-  find,
-  replace: `globalThis.crashPoint('${point}', ${detail})\n${find}`,
-})
+/** What makes the rewrite of a fail point of that name. */
+type Strike = (point: string) => Rewrite
 
-const after = (file: string, find: string, point: string, detail = 'null'): Rewrite => ({
-  file,
-  find,
-  replace: `${find}\nglobalThis.crashPoint('${point}', ${detail})\n`,
-})
+const before =
+  (file: string, find: string, detail = 'null'): Strike =>
+  (point) => ({ file, find, replace: `globalThis.crashPoint('${point}', ${detail})\n${find}` })
+
+const after =
+  (file: string, find: string): Strike =>
+  (point) => ({ file, find, replace: `${find}\nglobalThis.crashPoint('${point}', null)\n` })
+
+const named = (strikes: Readonly<Record<string, Strike>>): Readonly<Record<string, Rewrite>> =>
+  Object.fromEntries(Object.entries(strikes).map(([point, strike]) => [point, strike(point)]))
 
 /**
  * The body of a POST of tasks leaves in two halves, with a fail point before, between and after. The second
@@ -77,135 +79,69 @@ const BODY: Rewrite = {
 /**
  * In a transaction: its session ends there, while the callback waits for something else than the database.
  */
-const within = (file: string, find: string, point: string): Rewrite => ({
-  file,
-  find,
-  replace: `await globalThis.crashGap('${point}', tx)\n${find}`,
-})
+const within =
+  (file: string, find: string): Strike =>
+  (point) => ({ file, find, replace: `await globalThis.crashGap('${point}', tx)\n${find}` })
 
 /** Between two statements of one transaction. */
-export const GAPS: Readonly<Record<string, Rewrite>> = {
-  'between two statements of a plan': within(
-    'plan/plan.ts',
-    'await noteCuts(tx)',
-    'between two statements of a plan',
-  ),
-  'between two statements of a claim': within(
-    'post/claim.ts',
-    'const claimed = await startSending(',
-    'between two statements of a claim',
-  ),
+export const GAPS = named({
+  'between two statements of a plan': within('plan/plan.ts', 'await noteCuts(tx)'),
+  'between two statements of a claim': within('post/claim.ts', 'const claimed = await startSending('),
   'between two statements of settling': within(
     'post/settle.ts',
     'await settleKnownPosts(tx, [claim.postId])',
-    'between two statements of settling',
   ),
-  'between two statements of adopting': within(
-    'ledger/adopt.ts',
-    'const [row] = await tx<Evidence[]>`',
-    'between two statements of adopting',
-  ),
-  'between two statements of storing': within(
-    'history/store.ts',
-    'await finish?.(tx)',
-    'between two statements of storing',
-  ),
-}
+  'between two statements of adopting': within('ledger/adopt.ts', 'const [row] = await tx<Evidence[]>`'),
+  'between two statements of storing': within('history/store.ts', 'await finish?.(tx)'),
+})
 
 /** In the order of the data's way. Each lies between two things that must not come apart. */
 export const FAIL_POINTS: Readonly<Record<string, Rewrite>> = {
-  'plan before its commit': before(
-    'plan/plan.ts',
-    'return { ...totals, posts: postIds.length, last }',
-    'plan before its commit',
-  ),
-  'between two pieces of a plan': after(
-    'plan/plan.ts',
-    'summary = addUp(summary, piece)',
-    'between two pieces of a plan',
-  ),
-  'opening slots before its commit': before('plan/open.ts', 'return upTo', 'opening slots before its commit'),
-  'closing slots before its commit': before(
-    'history/close-slots.ts',
-    'return row',
-    'closing slots before its commit',
-  ),
-  'between two pieces of closing': before(
-    'history/close-slots.ts',
-    'total.missed += missed',
-    'between two pieces of closing',
-  ),
-  'claim before its commit': before(
-    'post/claim.ts',
-    "return { kind: 'claimed', post: {",
-    'claim before its commit',
-  ),
-  'between claim and send': before(
-    'post/work-post.ts',
-    'const outcome = await sendPost(deps, claim.post)',
-    'between claim and send',
-    'claim.post.postId',
-  ),
-  'before the first byte': BODY,
-  'in the middle of the body': BODY,
-  'after the body': BODY,
-  'between answer and settling': before(
-    'post/work-post.ts',
-    'await endCall(deps.db, post.callId',
-    'between answer and settling',
-  ),
-  'inside settling': after(
-    'post/settle.ts',
-    'await adoptTasks(tx, created, overdueAfterMs)',
-    'inside settling',
-  ),
-  'settling before its commit': before(
-    'post/settle.ts',
-    'return { created: created.length,',
-    'settling before its commit',
-  ),
-  'after settling': before('post/work-post.ts', 'if (settled.unknown > 0) {', 'after settling'),
-  'between scan and adoption': before(
-    'post/reconcile.ts',
-    'const evidence = await adoptOrphans(tx, found',
-    'between scan and adoption',
-  ),
-  'release before its commit': before(
-    'post/reconcile.ts',
-    'return { ...evidence, released, ...(await readUnknownPosts',
-    'release before its commit',
-  ),
-  'between ready list and its jobs': {
-    file: 'collect/enqueue-results.ts',
-    find: /await enqueue\(tx, items\)/g,
-    replace: "globalThis.crashPoint('between ready list and its jobs', null)\nawait enqueue(tx, items)",
-  },
-  'between fetching and storing': before(
-    'queue/runner.ts',
-    'const stored = await outlastOutage(',
-    'between fetching and storing',
-  ),
-  'between delivery and storing': before(
-    'collect/webhooks.ts',
-    'if (fetched.length > 0) await deps.store(fetched)',
-    'between delivery and storing',
-  ),
-  'between storing and the answer to a delivery': before(
-    'collect/webhooks.ts',
-    'return readings.map((reading) => reading.verdict)',
-    'between storing and the answer to a delivery',
-  ),
-  'between dictionary and captures': after(
-    'history/store.ts',
-    'const ids = await deps.dictionary.resolveAppIds(batch.map(appsOf))',
-    'between dictionary and captures',
-  ),
-  'between captures and the end of their job': before(
-    'history/store.ts',
-    'await finish?.(tx)',
-    'between captures and the end of their job',
-  ),
-  'storing before its commit': after('history/store.ts', 'await finish?.(tx)', 'storing before its commit'),
+  ...named({
+    'plan before its commit': before('plan/plan.ts', 'return { ...totals, posts: postIds.length, last }'),
+    'between two pieces of a plan': after('plan/plan.ts', 'summary = addUp(summary, piece)'),
+    'opening slots before its commit': before('plan/open.ts', 'return upTo'),
+    'closing slots before its commit': before('history/close-slots.ts', 'return row'),
+    'between two pieces of closing': before('history/close-slots.ts', 'total.missed += missed'),
+    'claim before its commit': before('post/claim.ts', "return { kind: 'claimed', post: {"),
+    'between claim and send': before(
+      'post/work-post.ts',
+      'const outcome = await sendPost(deps, claim.post)',
+      'claim.post.postId',
+    ),
+    'before the first byte': () => BODY,
+    'in the middle of the body': () => BODY,
+    'after the body': () => BODY,
+    'between answer and settling': before('post/work-post.ts', 'await endCall(deps.db, post.callId'),
+    'inside settling': after('post/settle.ts', 'await adoptTasks(tx, created, overdueAfterMs)'),
+    'settling before its commit': before('post/settle.ts', 'return { created: created.length,'),
+    'after settling': before('post/work-post.ts', 'if (settled.unknown > 0) {'),
+    'between scan and adoption': before('post/reconcile.ts', 'const evidence = await adoptOrphans(tx, found'),
+    'release before its commit': before(
+      'post/reconcile.ts',
+      'return { ...evidence, released, ...(await readUnknownPosts',
+    ),
+    'between ready list and its jobs': (point) => ({
+      file: 'collect/enqueue-results.ts',
+      find: /await enqueue\(tx, items\)/g,
+      replace: `globalThis.crashPoint('${point}', null)\nawait enqueue(tx, items)`,
+    }),
+    'between fetching and storing': before('queue/runner.ts', 'const stored = await outlastOutage('),
+    'between delivery and storing': before(
+      'collect/webhooks.ts',
+      'if (fetched.length > 0) await deps.store(fetched)',
+    ),
+    'between storing and the answer to a delivery': before(
+      'collect/webhooks.ts',
+      'return readings.map((reading) => reading.verdict)',
+    ),
+    'between dictionary and captures': after(
+      'history/store.ts',
+      'const ids = await deps.dictionary.resolveAppIds(batch.map(appsOf))',
+    ),
+    'between captures and the end of their job': before('history/store.ts', 'await finish?.(tx)'),
+    'storing before its commit': after('history/store.ts', 'await finish?.(tx)'),
+  }),
   ...GAPS,
 }
 

@@ -6,13 +6,13 @@ import assert from 'node:assert/strict'
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, copyFileSync, mkdirSync, readFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import { readSandbox } from '../support/command.ts'
 import { createEmptyDatabase, type TestDatabase } from '../support/database.ts'
 import { makeEmptyHome, nobody, until } from '../support/embedded.ts'
+import { findFreePort } from '../support/test-server.ts'
 
 const PROJECT = join(import.meta.dirname, '../..')
 const DOCKERFILE = readFileSync(join(PROJECT, 'Dockerfile'), 'utf8').replaceAll(/\\\n\s*/g, '')
@@ -24,14 +24,6 @@ const instruction = (name: string, holding = ''): string => {
   const found = [...DOCKERFILE.matchAll(new RegExp(`^(?:${name}) (.*${holding}.*)$`, 'gm'))].at(-1)?.[1]
   assert.ok(found, name)
   return found
-}
-
-async function findFreePort(): Promise<string> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  return String(port)
 }
 
 describe('what the Dockerfile installs and starts', { timeout: LIMIT_MS }, () => {
@@ -52,7 +44,7 @@ describe('what the Dockerfile installs and starts', { timeout: LIMIT_MS }, () =>
     root = await makeEmptyHome(owner)
     mkdirSync(join(root, 'opt'), { recursive: true })
     mkdirSync(join(root, 'tmp'))
-    port = await findFreePort()
+    port = String(await findFreePort())
     database = await createEmptyDatabase()
     execFileSync('sh', ['-e', '-c', moved(instruction('RUN', 'npm pack'))], {
       cwd: PROJECT,

@@ -112,6 +112,15 @@ describe('a link of a page', () => {
   })
 })
 
+describe('a page', () => {
+  test('has no line of more than 110 columns, but rows of tables and links', () => {
+    for (const { file, text } of PAGES) {
+      const wide = text.split('\n').filter((line) => [...line].length > 110 && !/^\||https?:|\]\(/.test(line))
+      assert.deepEqual(wide, [], file)
+    }
+  })
+})
+
 describe('docs/decisions', () => {
   for (const { file, text } of PAGES.filter((page) => page.file.startsWith('docs/decisions/')))
     test(`${file} has a question, a choice and a number, in 120 words`, () => {

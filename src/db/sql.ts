@@ -35,7 +35,7 @@ export const sql = Object.assign(make, {
   identifiers(texts: readonly string[]): Statement {
     return sql.raw(texts.map(quote).join(', '))
   },
-  /** What an `insert` puts into a table, `(columns) values (values)`: one row, or several of equal columns. */
+  /** What an `insert` puts into a table, `(columns) values (values)`: one row, or several like it. */
   row(...rows: readonly Readonly<Record<string, Part>>[]): Statement {
     const values = rows.map((row) => sql`(${sql.join(Object.values(row).map(toStatement), ', ')})`)
     return sql`(${sql.identifiers(Object.keys(rows[0] ?? {}))}) values ${sql.join(values, ', ')}`

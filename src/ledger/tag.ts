@@ -24,8 +24,10 @@ export interface ParsedTag extends TaskTag {
   readonly origin: TagOrigin | null
 }
 
-const TAG =
-  /^([0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12})\.([1-9][0-9]{0,4})(?:\.([0-9a-f]{12})\.([0-9]{1,10})\.([1-9][0-9]{0,6}))?$/
+const TAG = new RegExp(
+  '^([0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12})\\.([1-9][0-9]{0,4})' +
+    '(?:\\.([0-9a-f]{12})\\.([0-9]{1,10})\\.([1-9][0-9]{0,6}))?$',
+)
 
 export function formatTag({ taskId, attempt, installation, slot, slotEndsAt }: TaskTag & TagOrigin): string {
   const lengthMs = slotEndsAt.getTime() - slot.getTime()

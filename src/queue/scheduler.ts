@@ -120,7 +120,8 @@ export function findDueAndMissedSlots(
   const [latest = null] = slots
   const isDue = catchUp === 'latest' || latest?.getTime() === thisMinuteMs
   const missed = after === null ? [] : slots.slice(isDue ? 1 : 0)
-  const reasonOfOldest = `${MISSED_REASON} The earlier ones since ${after?.toISOString()} are not listed one by one.`
+  const since = after?.toISOString()
+  const reasonOfOldest = `${MISSED_REASON} The earlier ones since ${since} are not listed one by one.`
   return {
     due: isDue ? latest : null,
     missed: missed.map((slot) => ({

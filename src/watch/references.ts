@@ -110,7 +110,8 @@ async function replaceLocations(tx: Transaction, store: Store, rows: readonly Lo
       insert into location (store, code, name, parent_name, country_iso_code, type)
       select ${store}, * from unnest(
         ${some.map((row) => row.locationCode)}::int[], ${some.map((row) => row.locationName)}::text[],
-        ${some.map((row) => row.locationNameParent)}::text[], ${some.map((row) => row.countryIsoCode)}::text[],
+        ${some.map((row) => row.locationNameParent)}::text[],
+        ${some.map((row) => row.countryIsoCode)}::text[],
         ${some.map((row) => row.locationType)}::text[]) as l (code, name, parent_name, country_iso_code, type)
       on conflict do nothing`
   }

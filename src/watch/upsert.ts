@@ -47,7 +47,8 @@ function valuesOf(rows: readonly FileRow[]) {
     Object.fromEntries([...cells].map(([name, cell]) => [name, name === 'tags' ? splitTags(cell) : cell])),
   )
   return sql`
-    (${sql.identifiers(columns)}) select ${sql.identifiers(given)} ${isWithoutDepth ? sql`, default_depth(store)` : sql``}
+    (${sql.identifiers(columns)})
+    select ${sql.identifiers(given)} ${isWithoutDepth ? sql`, default_depth(store)` : sql``}
     from json_populate_recordset(null::${sql.identifier(table)}, ${JSON.stringify(values)}::text::json)`
 }
 

@@ -30,7 +30,7 @@ export interface SendReport {
 
 const PREFIX = '/v3/app_data/ios_store/app_searches'
 const READY_ROWS = 1_000
-/** As many as a receiver takes: of half as many, 100 wait for the answer of one batch, and no other gathers. */
+/** As many as a receiver takes: of half as many, 100 wait for one batch, and no other gathers. */
 const CONNECTIONS = 256
 const GZIP_LEVEL = 1
 

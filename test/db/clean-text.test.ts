@@ -144,7 +144,7 @@ test('spellings that look alike are one keyword', async () => {
   )
 })
 
-test('whatever Unicode lets be ignored is in no text, but where it changes what stands before it', async () => {
+test('what Unicode lets be ignored is in no text, but where it changes what is before it', async () => {
   const ignorable = Array.from({ length: 0x110000 }, (_, code) => code)
     .filter((code) => code < 0xd800 || code > 0xdfff)
     .map((code) => String.fromCodePoint(code))

@@ -53,7 +53,8 @@ test('a unix socket, in each of the ways that libpq has to name one', async (t) 
     `postgres://${login}@/storerank?host=${folder}&port=${url.port}`,
     `postgres://${login}@${encodeURIComponent(folder)}:${url.port}/storerank`,
     // Not what listens on 127.0.0.1:5432.
-    `postgres://127.0.0.1:5432/storerank?host=${folder}&port=${url.port}&user=storerank&password=${url.password}`,
+    `postgres://127.0.0.1:5432/storerank?host=${folder}&port=${url.port}&user=storerank&password=` +
+      url.password,
   ]) {
     await t.test(each.replace(url.password, 'hush'), async (t) => {
       const sessions = await connect(t, each)

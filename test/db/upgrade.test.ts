@@ -88,7 +88,7 @@ function carryOver({ budget_cut: cuts = [], ...tables }: Rows): Rows {
   }
 }
 
-/** What was there is there, in the columns that both have; what a view says of it in a sentence may change. */
+/** What was there is there, in the columns that both have; sentences of a view may change. */
 function assertKept(before: Rows, after: Rows, said?: 'message'): void {
   for (const [name, rows] of Object.entries(before)) {
     const [first = {}] = rows
@@ -170,7 +170,7 @@ test('a version that changes a column which a view of a person reads is refused 
   await assert.rejects(migrate(url, later), {
     code: 'configuration',
     message:
-      /^A table could not be changed: .* view public\.mine uses it\. Drop what is yours of these, .* nothing was changed\.$/,
+      /^A table could not be changed: .* view public\.mine uses it\. Drop what is yours .* nothing was changed\.$/,
   })
   await sql`drop view mine`
   await sql`create view mine as select title from app`

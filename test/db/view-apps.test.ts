@@ -145,7 +145,7 @@ describe('app_change', () => {
     assert.deepEqual(await changes(), [])
   })
 
-  test('compares what the project asked for: of a weekly watch weeks, though another asks daily', async () => {
+  test('compares what the project asked for: of a weekly watch weeks', async () => {
     await list.addApp({ ...PLACE, info: true })
     await list.addApp({ ...PLACE, info: true, project: 'wellness', every: '7 days' })
     for (const [day, version] of [

@@ -98,7 +98,7 @@ async function readPages(): Promise<number> {
   return (plan['Shared Hit Blocks'] ?? 0) + (plan['Shared Read Blocks'] ?? 0)
 }
 
-test('ten times as many watches in order are not ten times as much to read, with statistics and without', async () => {
+test('ten times as many watches in order are not ten times as much to read', async () => {
   const { sql } = list
   await addHealthy(1, FEW)
   await addTrouble()
@@ -119,7 +119,7 @@ test('ten times as many watches in order are not ten times as much to read, with
   )
 })
 
-test('a watch that another one keeps from being followed is told of until that is gone or otherwise', async () => {
+test('a watch that another one keeps from being followed is told of until that is gone', async () => {
   const { sql } = list
   const twins = async () =>
     (await sql`select from watch_problem where problem = 'followed_already' and subject = 'again'`).count
@@ -148,7 +148,7 @@ test('a watch that another one keeps from being followed is told of until that i
   assert.deepEqual([await twins(), await follower()], [0, first])
 })
 
-test('spellings are told whichever came first, in one statement or in several, and while both are followed', async () => {
+test('spellings are told whichever came first, in one statement or several', async () => {
   const { sql } = list
   const told = async () => {
     const rows = await sql<{ message: string }[]>`

@@ -51,7 +51,7 @@ before(async () => {
 })
 after(() => planning.drop())
 
-test('no index of the tasks in a state answers a statement that does not say that it means all of them', async () => {
+test('no index of tasks in a state answers a statement that does not say that it means all', async () => {
   const rows = await planning.db.sql<{ name: string }[]>`
     select indexname as name from pg_indexes
     where tablename = 'task' and indexdef ~ 'state = ' and indexdef !~ 'attempt > 0'`

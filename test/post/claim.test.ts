@@ -249,7 +249,7 @@ describe('the time to send', () => {
     assert.ok(send.wallDeadlineMs <= (post?.before.getTime() ?? 0) + 1)
   })
 
-  test('passes while the process is frozen before it sends: no byte leaves, the post goes back', async (t) => {
+  test('passes while the process is frozen before it sends: no byte leaves', async (t) => {
     const postId = await planPost(world, ['yoga'])
     const server = await startWireServer(t, stall)
     const real = new AppDataClient({ baseUrl: server.baseUrl, login: 'me', password: 'secret' })

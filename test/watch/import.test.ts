@@ -277,7 +277,8 @@ test('keywords that are a list, or of a wrong encoding, are told of and come in'
   assert.deepEqual(odd, [
     '2 keywords, such as "yoga, calm, sleep", are searched as one: for "yoga", "calm", "sleep" give each a ' +
       'line of its own.',
-    '2 keywords, such as "cafÃ©", may have the letters of a file that was opened in the wrong encoding: "café".',
+    '2 keywords, such as "cafÃ©", may have the letters of a file that was opened in the wrong ' +
+      'encoding: "café".',
   ])
 })
 

@@ -171,30 +171,22 @@ function readItem(sent: unknown, index: number, asked: Store | null = null) {
     if (isObject(sent) && typeof sent.type === 'string') return null
     throw unreadable(['items', index, 'type'], 'an item must name its type')
   }
-  const refuse = (field: string, rule: string): never => {
-    throw unreadable(['items', index, field], rule)
-  }
-  const appId = readListedAppId(sent.app_id, sent.type, asked) ?? refuse('app_id', ruleOfId(sent, asked))
+  const appId =
+    readListedAppId(sent.app_id, sent.type, asked) ?? refuse(index, 'app_id', ruleOfId(sent, asked))
   const before = lastRead.get(appId)
-  const readText = (field: keyof Texts, maxLength: number): string | null => {
-    const text = sent[field]
-    if (text == null) return null
-    if (text === before?.[field]) return before[field]
-    return typeof text === 'string' ? cleanText(text, maxLength) : refuse(field, 'it is no text')
-  }
   const item = {
     /** Place among the organic results, from 1 (`rank_group`). */
-    rank: readRank(sent.rank_group) ?? refuse('rank_group', RANK_RULE),
+    rank: readRank(sent.rank_group) ?? refuse(index, 'rank_group', RANK_RULE),
     /** Place among all results, from 1 (`rank_absolute`). */
-    absolute: readRank(sent.rank_absolute) ?? refuse('rank_absolute', RANK_RULE),
+    absolute: readRank(sent.rank_absolute) ?? refuse(index, 'rank_absolute', RANK_RULE),
     /** Id of the app in the store. */
     appId: before?.appId ?? appId,
-    title: readText('title', MAX_NAME_LENGTH),
+    title: readText(sent.title, before?.title, MAX_NAME_LENGTH, index, 'title'),
     /** Name of the developer; null in ios_store, which gives none here. */
-    developer: readText('developer', MAX_NAME_LENGTH),
-    icon: readText('icon', MAX_URL_LENGTH),
+    developer: readText(sent.developer, before?.developer, MAX_NAME_LENGTH, index, 'developer'),
+    icon: readText(sent.icon, before?.icon, MAX_URL_LENGTH, index, 'icon'),
     /** Page of the app in the store. */
-    url: readText('url', MAX_URL_LENGTH),
+    url: readText(sent.url, before?.url, MAX_URL_LENGTH, index, 'url'),
   }
   if (before === undefined) remember(item)
   return item
@@ -217,6 +209,23 @@ const details = wireRecord({
 function readRankedItem(sent: unknown, index: number) {
   const item = readItem(sent, index)
   return item === null ? null : { ...item, ...readWith(details, sent, ['items', index]) }
+}
+
+function refuse(index: number, field: string, rule: string): never {
+  throw unreadable(['items', index, field], rule)
+}
+
+/** @param before the same text as it was read last */
+function readText(
+  text: unknown,
+  before: string | null | undefined,
+  maxLength: number,
+  index: number,
+  field: string,
+): string | null {
+  if (text == null) return null
+  if (typeof text !== 'string') return refuse(index, field, 'it is no text')
+  return text === before ? before : cleanText(text, maxLength)
 }
 
 function ruleOfId({ type, app_id }: Record<string, unknown>, asked: Store | null): string {

@@ -1,8 +1,8 @@
 /** How both drivers connect: to the same server, by the same rules, with the same settings of the session. */
-import { Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { type DatabaseAddress, parseDatabaseUrl } from '../database-url.ts'
 import { ConfigurationError } from '../errors.ts'
-import { GuardedSocket } from './guarded-socket.ts'
+import { AnsweredSocket, GuardedSocket } from './guarded-socket.ts'
 
 /**
  * What our statements mean, and how values are written and read, stands on these, and each may be otherwise
@@ -109,7 +109,7 @@ function parse(url: string): DatabaseAddress {
 }
 
 function makeSocket({ host, port, password, tls }: DatabaseAddress): Socket {
-  if (tls !== null) return new Socket()
+  if (tls !== null) return new AnsweredSocket(`${host}:${port}`)
   return new GuardedSocket({ server: `${host}:${port}`, hasPassword: password !== '' })
 }
 

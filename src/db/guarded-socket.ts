@@ -19,6 +19,8 @@ const SCRAM_CHALLENGE = 11
 const SCRAM_PROOF = 12
 
 const AUTHENTICATION = 'R'.charCodeAt(0)
+const ERROR = 'E'.charCodeAt(0)
+const READY = 'Z'.charCodeAt(0)
 const HEADER_BYTES = 5
 /** The messages of a login are much shorter. */
 const MOST_BYTES = 65_536
@@ -32,42 +34,77 @@ const REMEDY =
   "Have it ask for SCRAM (scram-sha-256 in pg_hba.conf, and the role's password set anew), or connect " +
   'by TLS with sslmode=verify-full.'
 
+/**
+ * A socket on which the end before any answer is an error. A proxy without a server behind it takes each
+ * connection and closes it, and postgres.js would connect again at once, for ever.
+ */
+export class AnsweredSocket extends Socket {
+  readonly #server: string
+  #isAnswered = false
+
+  constructor(server: string) {
+    super()
+    this.#server = server
+  }
+
+  /** Node hands over what has arrived by calling this, before any listener sees it. */
+  override push(chunk: Buffer | null): boolean {
+    if (chunk === null && !this.#isAnswered) return this.endEarly()
+    this.#isAnswered = true
+    return super.push(chunk)
+  }
+
+  protected endEarly(): false {
+    const message = `${this.#server} takes the connection and ends it without an answer`
+    this.destroy(Object.assign(new Error(message), { code: 'ECONNRESET' }))
+    return false
+  }
+}
+
 export interface Guarded {
   /** How a person knows the server, without secrets. */
   readonly server: string
   readonly hasPassword: boolean
 }
 
-export class GuardedSocket extends Socket {
+export class GuardedSocket extends AnsweredSocket {
   readonly #guarded: Guarded
   #isOpen = false
+  /** The login is done, or the server has said why it refuses it. */
+  #mayEnd = false
   #isProven = false
   #unread = Buffer.alloc(0)
 
   constructor(guarded: Guarded) {
-    super()
+    super(guarded.server)
     this.#guarded = guarded
   }
 
-  /** Node hands over what has arrived by calling this, before any listener sees it. */
   override push(chunk: Buffer | null): boolean {
-    if (chunk === null || this.#isOpen) return super.push(chunk)
+    if (chunk === null) return this.#mayEnd ? super.push(chunk) : this.endEarly()
+    if (this.#isDone()) return super.push(chunk)
     const refusal = this.#read(chunk)
     if (refusal === null) return super.push(chunk)
     this.destroy(new ConfigurationError(`The database server at ${this.#guarded.server} ${refusal}`))
     return false
   }
 
+  #isDone(): boolean {
+    return this.#isOpen && this.#mayEnd
+  }
+
   /** The reason not to go on, or null. */
   #read(chunk: Buffer): string | null {
     this.#unread = Buffer.concat([this.#unread, chunk])
-    while (!this.#isOpen && this.#unread.length >= HEADER_BYTES) {
+    while (!this.#isDone() && this.#unread.length >= HEADER_BYTES) {
       const end = 1 + this.#unread.readUInt32BE(1)
       if (end > MOST_BYTES) return 'does not speak as PostgreSQL does.'
       if (this.#unread.length < end) return null
       const message = this.#unread.subarray(0, end)
       this.#unread = this.#unread.subarray(end)
-      const refusal = message[0] === AUTHENTICATION ? this.#judge(message) : null
+      const kind = message[0]
+      if (kind === ERROR || kind === READY) this.#mayEnd = true
+      const refusal = kind === AUTHENTICATION ? this.#judge(message) : null
       if (refusal !== null) return refusal
     }
     return null

@@ -36,7 +36,7 @@ export const account = source({
 })
 
 /** Of one project, or of all (`project` is empty). */
-interface MoneyOfToday {
+export interface MoneyOfToday {
   readonly project: string
   readonly spentMicros: number
   readonly reservedMicros: number
@@ -97,7 +97,7 @@ export const budgets = source({
 
 const DIFFERENCES_COUNTED = 1_000
 
-interface Books {
+export interface Books {
   /** Tasks of ours on which an audit of the past day found a difference, at most DIFFERENCES_COUNTED. */
   readonly differences: number
   /** Charged twice, yesterday and today. */

@@ -87,8 +87,7 @@ join project_app a on a.project = p.project and a.store = p.store
 create or replace function latest_rankings(in_project text)
 returns table (
   period_id bigint, target_id integer, slot timestamptz, captured_at timestamptz, gap text, reason text,
-    depth smallint,
-  results_count bigint, app_ids integer[], absolute smallint[]
+  depth smallint, results_count bigint, app_ids integer[], absolute smallint[]
 ) language sql stable strict parallel safe rows 1000 set jit = off
 begin atomic
   with followed as (
@@ -102,15 +101,13 @@ begin atomic
     group by h.target_id
   ), fresh as (
     select f.period_id, f.target_id, n.slot
-    from followed f
-    join newest n on n.target_id = f.target_id
+    from followed f join newest n on n.target_id = f.target_id
     where is_shown(f.every, f.first_slot, null, null, n.slot, null)
   ), unsettled as (
     select * from followed f where f.period_id not in (select n.period_id from fresh n)
   ), recent as (
     select distinct on (f.period_id) f.period_id, f.target_id, h.slot
-    from unsettled f
-    join ranking_row h on h.target_id = f.target_id
+    from unsettled f join ranking_row h on h.target_id = f.target_id
     where h.target_id = any(array(select target_id from unsettled))
       and h.slot > (select storerank_now() - interval '40 days')
       and case when is_shown(f.every, f.first_slot, null, null, h.slot, h.gap) then true
@@ -143,8 +140,7 @@ begin atomic
   )
   select l.period_id, h.target_id, h.slot, h.captured_at, h.gap, h.reason, h.depth, h.results_count,
     h.app_ids, h.absolute
-  from latest l
-  join ranking_row h on h.target_id = l.target_id and h.slot = l.slot
+  from latest l join ranking_row h on h.target_id = l.target_id and h.slot = l.slot
   where h.target_id = any(array(select target_id from latest))
     and h.slot = any(array(select distinct slot from latest));
 end;
@@ -194,10 +190,8 @@ where k.ended_at is null;
 
 create or replace view rank_change as
 select l.project, l.store, l.list, l.keyword, l.collection, l.category, l.location, l.location_code,
-  l.language, l.tags, l.weight,
-  l.app_id, l.title, l.label, l.role, l.day, l.slot, l.captured_at, l.rank, l.absolute_rank, l.depth,
-    l.results_count, l.outcome,
-  l.reason, l.check_url, l.every, l.target_id, l.app,
+  l.language, l.tags, l.weight, l.app_id, l.title, l.label, l.role, l.day, l.slot, l.captured_at, l.rank,
+  l.absolute_rank, l.depth, l.results_count, l.outcome, l.reason, l.check_url, l.every, l.target_id, l.app,
   past.rank_1d, rank_climb(past.rank_1d, past.outcome_1d, was.depth_1d, l.rank, l.outcome,
     l.depth) as change_1d,
   past.rank_7d, rank_climb(past.rank_7d, past.outcome_7d, was.depth_7d, l.rank, l.outcome,
@@ -234,8 +228,7 @@ select p.project, h.store, h.list, h.keyword, h.collection, h.category, p.locati
   h.language, p.tags, p.weight,
   (h.slot at time zone p.timezone)::date as day, h.slot, h.captured_at, found.rank::integer as rank,
   coalesce(h.absolute[found.rank], found.rank)::integer as absolute_rank, a.app_id, a.title, a.developer,
-    h.depth, h.target_id,
-  a.id as app
+    h.depth, h.target_id, a.id as app
 from distributed_slot h
 join list_period p on p.project = h.project and p.target_id = h.target_id
   and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, h.slot, h.gap)

@@ -1,26 +1,27 @@
 -- What people may do. `public` is everybody who may log in: what is not revoked here is for all who read the
 -- views. The roles may be missing: then the grants are left out, and the revokes are not.
 revoke execute on routine
-  asked_parts, begin_money_zone, call_wait, calls_allowed, calls_in_flight, close_failed_task,
-  delete_project, delete_rankings, end_calls, end_channel, ensure_history_partitions, find_named_by_rule,
-  first_unopened_slot, fold_spend, follow_watches, forecast_lines, hold_lock, is_collecting, is_lock_held,
-  is_recovering, keep_open_periods, keep_periods, keep_project_periods, keep_projects, keep_undelivered,
-  lack_of_room, low_balance, note_alert_due, note_snapshots, prepare_row, recount_spend,
-  refuse_project_with_history, refuse_unfit_rule, refuse_unknown, refuse_unknown_charts,
-  refuse_unknown_places, rename_project, send_again, set_default_depth, set_default_reviews_depth,
-  start_missing_watch_periods, start_periods, stop_all_periods, store_gaps, store_rankings,
-  take_call_permits, target_of, try_at_once, unknown_category, unknown_language,
+  asked_parts, begin_money_zone, call_wait, calls_allowed, calls_in_flight, close_failed_task, delete_project,
+  delete_rankings, end_calls, end_channel, ensure_history_partitions, find_named_by_rule, first_unopened_slot,
+  fold_spend, follow_watches, forecast_lines, hold_lock, is_collecting, is_lock_held, is_recovering,
+  keep_open_periods, keep_periods, keep_project_periods, keep_projects, keep_undelivered, lack_of_room,
+  low_balance, note_alert_due, note_snapshots, prepare_row, recount_spend, refuse_project_with_history,
+  refuse_unfit_rule, refuse_unknown, refuse_unknown_charts, refuse_unknown_places, rename_project, send_again,
+  set_default_depth, set_default_reviews_depth, start_missing_watch_periods, start_periods, stop_all_periods,
+  store_gaps, store_rankings, take_call_permits, target_of, try_at_once, unknown_category, unknown_language,
   unknown_location, wait_for_lock, wait_of_call
 from public;
 
 grant usage on schema public to storerank_editor, storerank_reader;
 grant select on
   account_history, alert_history, alert_kind, alert_problem, app_change, app_history, app_name,
-  app_review, app_slot, asked_interval, asked_period, audit_problem, budget_use, call_minute, charge_line,
-  ended_task, job_outcome, known_job, list_follow, list_period, list_watch, money_zone, open_slot,
-  open_work, owed_slot, pending_ranking, pending_slot, pending_snapshot, project_app, project_event,
+  app_review, app_slot, asked_interval, asked_period, audit_problem, budget_use, call_minute,
+  channel_problem, charge_line, charge_problem, ended_task, job_outcome, known_job, list_follow, list_period, list_watch, money_zone, open_slot,
+  open_work, owed_slot, pending_ranking, pending_slot, pending_snapshot, place_problem, project_app,
+  project_event,
   project_list, project_problem, project_target, rank_change, rank_history, rank_latest, ranked_apps,
-  ranking_row, ranking_slot, reserving_task, service_state, spend_daily, spend_difference, task_problem,
+  ranking_row, ranking_slot, reserving_task, service_state, slot_problem, spelling_problem,
+  spend_daily, spend_difference, task_problem, twin_problem,
   unit_price, watch_cost, watch_part, watch_problem
 to storerank_editor, storerank_reader;
 grant execute on function

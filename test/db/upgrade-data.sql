@@ -12,8 +12,12 @@ insert into keyword_watch (project, store, keyword, location_code, language_code
   ('fitnes', 'ios_store', 'yoga', 2840, 'en', '{}');
 insert into keyword_watch (project, store, keyword, location_name, language_code) values
   ('fitness', 'ios_store', 'zen', 'Nowhere', 'en');
+insert into keyword_watch (project, store, keyword, location_code, language_code) values
+  ('fitness', 'ios_store', 'Yoga', 2840, 'en');
 insert into location (store, code, name) values ('ios_store', 2840, 'United States'),
   ('android_store', 2840, 'United States');
+insert into keyword_watch (project, store, keyword, location_name, language_code) values
+  ('fitness', 'ios_store', 'yoga', 'United States', 'en');
 insert into app_watch (project, store, app_id, role, info, reviews, location_code, language_code) values
   ('fitness', 'ios_store', '1001', 'own', true, true, 2840, 'en'),
   ('fitness', 'ios_store', '1002', 'competitor', false, false, null, null);
@@ -87,7 +91,7 @@ select c.kind, '2026-03-11 00:01+00', k.payers[1], c.micros, k.target_id, k.slot
 from task k
 join (values
   ('collected', 'charge', 1200), ('collected', 'refund', -600), ('failed', 'charge', 1200),
-    ('failed', 'adjustment', 300)
+    ('failed', 'adjustment', 300), ('failed', 'duplicate', 1200)
 ) c (state, kind, micros) on c.state = k.state;
 select recount_spend();
 insert into due_slot (target_id, slot, ends_at, priority, captured_at, askers, cut, price_micros)
@@ -106,7 +110,8 @@ insert into api_call (id, kind, path, runner, permit_at, deadline_at, ended_at, 
 select 1, 'task_post', '/v3/app_data/google/app_searches/task_post', 'runner', at, at + interval '1 minute',
   at, 200
 from (select clock_timestamp() - interval '10 minutes' as at) call;
-insert into alert_channel (name, kind, address) values ('team', 'email', 'team@example.com');
+insert into alert_channel (name, kind, address, problem_kind, problem)
+  values ('team', 'email', 'team@example.com', 'channel_settings', 'It is gone.');
 insert into alert_rule (project, name, kind, threshold, keyword, channel) values
   ('fitness', 'moved', 'rank_moved', 3, 'yoga', 'team'),
     ('fitness', 'nothing of it', 'rank_moved', 3, 'no such keyword', 'team');

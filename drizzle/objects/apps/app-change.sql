@@ -1,8 +1,7 @@
 -- Without what changes by itself (rating, votes, installs), and without the other apps that the page shows.
 create or replace function snapshot_facts(
   found boolean, price_micros bigint, currency text, is_free boolean, version text, minimum_os_version text,
-    size text,
-  main_category text, released_at timestamptz, updated_at timestamptz
+  size text, main_category text, released_at timestamptz, updated_at timestamptz
 ) returns jsonb language sql stable parallel safe
 return jsonb_build_object('found', found) || case when found then jsonb_build_object(
   'price', trim_scale(price_micros * 0.000001), 'currency', currency, 'is_free', is_free, 'version', version,
@@ -29,8 +28,7 @@ select p.project, t.store, a.app_id, a.title, a.label, a.role, a.tags,
   coalesce(l.name, t.location_code::text) as location,
   t.location_code, t.language_code as language, h.slot, h.captured_at, previous.slot as previous_slot,
   lower(regexp_replace(change.field, '([A-Z])', '_\1', 'g') collate "C") as field, change.old_value,
-    change.new_value,
-  p.target_id, p.app
+    change.new_value, p.target_id, p.app
 from watch_period p
 join project j on j.name = p.project
 join app_snapshot h on h.target_id = p.target_id and h.gap is null
@@ -78,15 +76,12 @@ comment on column app_change.slot is 'The slot of the measurement that shows the
 create or replace function app_changes(in_project text, from_day date, to_day date)
 returns table (
   day date, store text, app_id text, title text, label text, role text, tags text[], location text,
-    location_code integer, language text,
-  slot timestamptz, captured_at timestamptz, previous_slot timestamptz, field text, old_value text,
-    new_value text, target_id integer,
-  app integer
+  location_code integer, language text, slot timestamptz, captured_at timestamptz, previous_slot timestamptz,
+  field text, old_value text, new_value text, target_id integer, app integer
 ) language sql stable parallel safe
 begin atomic
   select c.day, c.store, c.app_id, c.title, c.label, c.role, c.tags, c.location, c.location_code, c.language,
-    c.slot, c.captured_at,
-    c.previous_slot, c.field, c.old_value, c.new_value, c.target_id, c.app
+    c.slot, c.captured_at, c.previous_slot, c.field, c.old_value, c.new_value, c.target_id, c.app
   from app_change c
   where c.project = in_project and c.day between from_day and to_day
     and c.slot >= (from_day - 1) + timetz '00:00+00' and c.slot < (to_day + 2) + timetz '00:00+00';

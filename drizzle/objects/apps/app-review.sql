@@ -4,10 +4,8 @@ select w.project, a.store, a.app_id, a.title as app_title, a.label, a.role, a.ta
   (r.written_at at time zone j.timezone)::date as day,
     (r.first_seen_at at time zone j.timezone)::date as first_seen_day,
   coalesce(l.name, r.location_code::text) as location, r.location_code, r.language_code as
-    language, r.written_at,
-  r.rating, r.title, r.text, r.author, r.version, r.helpful_count, answer.text as response,
-    answer.responded_at, r.first_seen_at,
-  r.last_seen_at, r.review_id, r.app
+    language, r.written_at, r.rating, r.title, r.text, r.author, r.version, r.helpful_count,
+    answer.text as response, answer.responded_at, r.first_seen_at, r.last_seen_at, r.review_id, r.app
 from (select distinct project, app from watch_period where kind = 'reviews') w
 join project j on j.name = w.project
 join project_app a on a.project = w.project and a.app = w.app

@@ -1,12 +1,10 @@
 create or replace view app_slot as
 select p.project, p.target_id, p.every, s.slot, s.captured_at, s.gap, s.reason, p.app, s.found, s.rating,
-  s.votes_count,
-  s.reviews_count, s.price_micros, s.currency, s.version, s.installs_count, s.updated_at
+  s.votes_count, s.reviews_count, s.price_micros, s.currency, s.version, s.installs_count, s.updated_at
 from watch_period p
 cross join lateral (
   select h.slot, h.captured_at, h.gap, h.reason, h.found, h.rating, h.votes_count, h.reviews_count,
-    h.price_micros,
-    h.currency, h.version, h.installs_count, h.updated_at
+    h.price_micros, h.currency, h.version, h.installs_count, h.updated_at
   from app_snapshot h
   where h.target_id = p.target_id and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, h.slot, h.gap)
   union all

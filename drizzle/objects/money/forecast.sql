@@ -30,10 +30,8 @@ create or replace function forecast_lines(
   change_priority integer default null, of_project text default null, of_tag text default null
 ) returns table (
   period_id bigint, project_id integer, project text, tags text[], is_chosen boolean, target_id integer,
-    store text, function text,
-  every interval, depth smallint, priority smallint, slot timestamptz, slots bigint, price_micros bigint,
-    share_micros bigint,
-  alone_micros bigint, is_first boolean
+  store text, function text, every interval, depth smallint, priority smallint, slot timestamptz,
+  slots bigint, price_micros bigint, share_micros bigint, alone_micros bigint, is_first boolean
 ) language sql stable security definer set search_path = public, pg_temp
 begin atomic
   with asked as (
@@ -41,9 +39,8 @@ begin atomic
       t.store, t.function,
       case when chosen.yes then coalesce(change_every, p.every) else p.every end as every,
       case when chosen.yes and change_depth is not null and p.kind in ('keyword', 'chart')
-        then least(change_depth, case when t.store = 'android_store' then 200 when p.kind = 'chart' then 1000
-          else 700 end)::smallint
-        else p.depth end as depth,
+        then least(change_depth, case when t.store = 'android_store' then 200 when p.kind = 'chart'
+          then 1000 else 700 end)::smallint else p.depth end as depth,
       case when chosen.yes then coalesce(change_priority::smallint, p.priority)
         else p.priority end as priority,
       case when chosen.yes and change_every is not null then first_at
@@ -52,15 +49,12 @@ begin atomic
     left join keyword_watch k on p.kind = 'keyword' and k.id = p.watch_id
     left join chart_watch c on p.kind = 'chart' and c.id = p.watch_id
     left join app_watch a on p.kind in ('app', 'reviews') and a.id = p.watch_id
-    cross join lateral (select coalesce(k.tags, c.tags, a.tags, '{}') as tags) w
-    cross join lateral (
-      select (of_project is null or p.project = of_project)
-        and (of_tag is null or of_tag = any (w.tags)) as yes
+    cross join lateral (select coalesce(k.tags, c.tags, a.tags, '{}') as tags) w cross join lateral (
+      select coalesce(p.project = of_project, true) and (of_tag is null or of_tag = any(w.tags)) as yes
     ) chosen
     where p.ended_at is null
   ), alike as (
-    select target_id, min(every) = max(every) and max(begins_at) = first_at as yes from asked
-      group by target_id
+    select target_id, min(every) = max(every) and max(begins_at) = first_at as yes from asked group by 1
   ), measured as materialized (
     select a.*, null::timestamptz as slot, n.slots
     from asked a join alike using (target_id)
@@ -76,9 +70,8 @@ begin atomic
     where not alike.yes
   ), priced as (
     select m.*, row_number() over shared as place, count(*) over bought as payers,
-      task_price(max(m.depth) over bought, own.unit_results, case max(m.priority) over bought when 2
-        then high.unit_micros
-        else normal.unit_micros end) as price_micros,
+      task_price(max(m.depth) over bought, own.unit_results, case max(m.priority) over bought
+        when 2 then high.unit_micros else normal.unit_micros end) as price_micros,
       task_price(m.depth, own.unit_results, own.unit_micros) as alone_micros
     from measured m
     join unit_price own on (own.store, own.function, own.priority) = (m.store, m.function, m.priority)
@@ -88,8 +81,7 @@ begin atomic
       shared as (partition by m.target_id, m.slot order by m.project_id)
   )
   select period_id, project_id, project, tags, is_chosen, target_id, store, function, every, depth, priority,
-    slot, slots,
-    price_micros, share_of(price_micros, payers::integer, place), alone_micros, place = 1
+    slot, slots, price_micros, share_of(price_micros, payers::integer, place), alone_micros, place = 1
   from priced;
 end;
 comment on function forecast_lines(timestamptz, timestamptz, interval, integer, integer, text, text) is

@@ -115,8 +115,7 @@ comment on function spent_since(integer, timestamptz) is
 create or replace function project_money(at_time timestamptz, of_projects integer[] default null)
 returns table (
   project_id integer, project text, day_begins timestamptz, daily_micros bigint, monthly_micros bigint,
-    day_micros bigint,
-  month_micros bigint
+  day_micros bigint, month_micros bigint
 )
 language sql stable
 begin atomic

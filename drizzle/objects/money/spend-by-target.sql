@@ -4,8 +4,7 @@
 create or replace function spend_sums(in_project text, from_day date, to_day date)
 returns table (
   target_id integer, tasks integer, spent_usd numeric, charged_usd numeric, refunded_usd numeric,
-    duplicate_usd numeric,
-  adjusted_usd numeric
+  duplicate_usd numeric, adjusted_usd numeric
 ) language sql stable strict parallel safe rows 1000 set enable_seqscan = off
 begin atomic
   select s.target_id, count(*) filter (where s.kind = 'charge')::integer, sum(s.amount_micros) * 0.000001,
@@ -27,8 +26,7 @@ returns table (
   store text, function text, keyword text, collection text, category text, app_id text, location text,
     location_code integer,
   language text, tags text[], tasks integer, spent_usd numeric, charged_usd numeric, refunded_usd numeric,
-    duplicate_usd numeric,
-  adjusted_usd numeric, target_id integer
+  duplicate_usd numeric, adjusted_usd numeric, target_id integer
 ) language sql stable parallel safe
 begin atomic
   select t.store, t.function, t.keyword, t.collection, t.category, t.app_id, t.location, t.location_code,

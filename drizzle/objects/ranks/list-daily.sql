@@ -39,9 +39,8 @@ returns table (
   day date, store text, list text, keyword text, collection text, category text, location text,
   location_code integer,
   language text, tags text[], weight double precision, slot timestamptz, captured_at timestamptz, gap text,
-  reason text, depth smallint,
-  results_count bigint, check_url text, app_ids integer[], absolute smallint[], every interval,
-  target_id integer
+  reason text, depth smallint, results_count bigint, check_url text, app_ids integer[], absolute smallint[],
+  every interval, target_id integer
 ) language sql stable parallel safe
 begin atomic
   with lists as (

@@ -3,9 +3,8 @@ returns table (
   day date, store text, list text, keyword text, collection text, category text, location text,
   location_code integer,
   language text, tags text[], weight double precision, app_id text, title text, label text, role text,
-  rank integer, absolute_rank integer, outcome text, reason text,
-  depth smallint, results_count bigint, slot timestamptz, captured_at timestamptz, check_url text,
-  target_id integer, app integer
+  rank integer, absolute_rank integer, outcome text, reason text, depth smallint, results_count bigint,
+  slot timestamptz, captured_at timestamptz, check_url text, target_id integer, app integer
 ) language sql stable parallel safe
 begin atomic
   select s.day, s.store, s.list, s.keyword, s.collection, s.category, s.location, s.location_code, s.language,

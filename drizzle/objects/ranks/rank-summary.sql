@@ -4,9 +4,8 @@ create or replace function rank_summary(
   begins date, store text, list text, keyword text, collection text, category text, location text,
   location_code integer,
   language text, tags text[], weight double precision, app_id text, title text, label text, role text,
-  best_rank integer, best_day date, first_rank integer, first_day date,
-  average_rank numeric, latest_rank integer, latest_outcome text, latest_day date, change integer,
-  days_ranked integer,
+  best_rank integer, best_day date, first_rank integer, first_day date, average_rank numeric,
+  latest_rank integer, latest_outcome text, latest_day date, change integer, days_ranked integer,
   days_measured integer, days_due integer, target_id integer, app integer
 ) language sql stable parallel safe
 begin atomic

@@ -3,8 +3,7 @@ select p.project, p.store, p.list, p.keyword, p.collection, p.category, p.locati
   p.language, p.tags, p.weight,
   (r.slot at time zone p.timezone)::date as day, r.slot, r.captured_at, found.rank::integer as rank,
   coalesce(r.absolute[found.rank], found.rank)::integer as absolute_rank, a.app_id, a.title, a.developer,
-    r.depth, p.target_id,
-  a.id as app
+    r.depth, p.target_id, a.id as app
 from list_period p
 join ranking_row r on r.target_id = p.target_id
   and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, r.slot, r.gap)

@@ -7,8 +7,7 @@
 -- statement that looks says which one it is.
 create or replace function store_rankings(
   targets integer[], slots timestamptz[], captured timestamptz[], depths smallint[], results bigint[],
-    ids text[],
-  absolutes text[], reasons text[]
+  ids text[], absolutes text[], reasons text[]
 ) returns void language plpgsql as $$
 declare
   target_ids integer[] := targets;

@@ -27,8 +27,7 @@ create or replace function top_holders(in_project text, from_day date, to_day da
 returns table (
   store text, list text, keyword text, collection text, category text, location text, location_code integer,
   language text, tags text[], weight double precision, rank integer, app_id text, title text, developer text,
-  role text, rank_before integer, is_new boolean,
-  day date, day_before date, target_id integer, app integer
+  role text, rank_before integer, is_new boolean, day date, day_before date, target_id integer, app integer
 ) language sql stable parallel safe
 begin atomic
   select e.store, e.list, e.keyword, e.collection, e.category, e.location, e.location_code, e.language,
@@ -49,13 +48,11 @@ create or replace function unwatched_apps(in_project text, from_day date, to_day
   in_top integer default 10, in_tag text default null)
 returns table (
   store text, list text, app_id text, title text, developer text, lists integer, lists_measured integer,
-  share numeric,
-  best_rank integer, average_rank numeric, lists_before integer, keywords text[], app integer
+  share numeric, best_rank integer, average_rank numeric, lists_before integer, keywords text[], app integer
 ) language sql stable parallel safe
 begin atomic
   select h.store, h.list, n.app_id, n.title, n.developer, h.lists, m.lists, 100.0 * h.lists / m.lists,
-    h.best_rank, h.average_rank,
-    h.lists_before, h.keywords, h.app
+    h.best_rank, h.average_rank, h.lists_before, h.keywords, h.app
   from (
     select e.store, e.list, h.app, count(*)::integer as lists, min(h.rank)::integer as best_rank,
       avg(h.rank) as average_rank,

@@ -7,8 +7,7 @@ create or replace function standing_sums(
 ) returns table (
   day date, store text, is_chart boolean, member integer, lines integer, measured integer,
   most double precision, worth double precision, everybody double precision, bands integer[],
-  best_rank integer,
-  average_rank numeric
+  best_rank integer, average_rank numeric
 ) language sql stable parallel safe
 begin atomic
   with curve as (
@@ -145,8 +144,7 @@ create or replace function rank_distribution(
 ) language sql stable parallel safe
 begin atomic
   select s.day, s.store, s.list, s.app_id, s.title, s.label, s.role, s.top_1, s.top_2_3, s.top_4_10,
-    s.top_11_30,
-    s.top_31_100, s.beyond, s.not_measured, s.app
+    s.top_11_30, s.top_31_100, s.beyond, s.not_measured, s.app
   from standings(in_project, from_day, to_day, in_tag => in_tag) s
   where s.app is not null;
 end;

@@ -34,16 +34,14 @@ comment on view list_follow is
 create or replace function project_lists(in_project text)
 returns table (
   period_id bigint, target_id integer, every interval, first_slot timestamptz, last_slot timestamptz,
-  ended_at timestamptz,
-  alone_from timestamptz, alone_to timestamptz, weight double precision, location_code integer, timezone text,
-  store text, list text,
-  keyword text, collection text, category text, location text, language text, tags text[], check_url text
+  ended_at timestamptz, alone_from timestamptz, alone_to timestamptz, weight double precision,
+  location_code integer, timezone text, store text, list text, keyword text, collection text, category text,
+  location text, language text, tags text[], check_url text
 ) language sql stable strict parallel safe rows 1000
 begin atomic
   select p.period_id, p.target_id, p.every, p.first_slot, p.last_slot, p.ended_at, p.alone_from, p.alone_to,
-    p.weight, p.location_code,
-    p.timezone, p.store, p.list, p.keyword, p.collection, p.category, p.location, p.language, p.tags,
-    p.check_url
+    p.weight, p.location_code, p.timezone, p.store, p.list, p.keyword, p.collection, p.category, p.location,
+    p.language, p.tags, p.check_url
   from list_follow p
   where p.project = in_project;
 end;
@@ -56,8 +54,7 @@ returns table (
 ) language sql stable strict parallel safe rows 1000
 begin atomic
   select distinct on (p.target_id) p.target_id, p.weight, p.location_code, p.store, p.list, p.keyword,
-    p.collection,
-    p.category, p.location, p.language, p.tags
+    p.collection, p.category, p.location, p.language, p.tags
   from project_lists(in_project) p
   order by p.target_id, coalesce(p.ended_at, 'infinity') desc, p.period_id desc;
 end;

@@ -1,6 +1,6 @@
 -- One row per app, from the period that lasts longest: an app may be watched in several places. Not `distinct
--- on`, whose result the planner takes for one row, so that it looks all else up once per app. Grouped by its keys, so that the planner joins
--- it as a whole, with or without statistics.
+-- on`, whose result the planner takes for one row, so that it looks all else up once per
+-- app. Grouped by its keys, so that the planner joins it as a whole, with or without statistics.
 create or replace view project_app as
 select p.project, a.store, a.app_id, a.title, p.label, p.role, p.ended_at, p.app,
   coalesce((select w.tags from app_watch w where w.id = p.watch_id), '{}') as tags

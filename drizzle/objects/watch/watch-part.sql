@@ -3,10 +3,9 @@
 -- may not be there yet.
 create or replace view watch_part as
 select w.kind, w.watch_table, w.watch_id, w.project, w.store, w.function, w.subject, w.category,
-  w.place::integer as location_code,
-  w.location_code::integer as given_code, w.location_name as given_name, w.language_code, w.app_id, w.role,
-    w.label, w.every,
-  w.depth::integer as depth, w.html, w.priority::integer as priority, w.needs_place, w.is_wanted, w.is_wanted
+  w.place::integer as location_code, w.location_code::integer as given_code, w.location_name as given_name,
+  w.language_code, w.app_id, w.role, w.label, w.every, w.depth::integer as depth, w.html,
+  w.priority::integer as priority, w.needs_place, w.is_wanted, w.is_wanted
     and pr.enabled and (w.place is not null or not w.needs_place) as is_asked
 from (
   select 'keyword' as kind, 'keyword_watch' as watch_table, k.id as watch_id, k.project, k.store,
@@ -18,8 +17,7 @@ from (
         order by l.code limit 1
     )) as place,
     k.language_code, null as app_id, null as role, null as label, k.every, k.depth, k.html, k.priority,
-      true as needs_place,
-    k.enabled as is_wanted
+    true as needs_place, k.enabled as is_wanted
   from keyword_watch k
   union all
   -- The age is a part of the category, so that whatever tells charts apart by it tells them apart by both.

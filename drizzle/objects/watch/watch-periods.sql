@@ -129,16 +129,14 @@ comment on function keep_open_periods(text, bigint[]) is
 -- Two periods of one project on one target never hold the same slot: with the same `every` the new period
 -- takes the running slot over; with another `every` it begins after the last slot of the old one. So a change
 -- of `every` shows no slot twice, and owes none that no watch had asked for. Of several watches of a project
--- on one target the oldest is followed: watch_problem names the others. What watches ask for is read once,
--- and what is made here is joined with it by hash: each is new, so that no period was there before. Of
+-- on one target the oldest is followed: watch_problem names the others. Of
 -- targets and apps only what is missing is inserted, because `on conflict do nothing` uses up an id of the
 -- sequence per existing row; in one order, so that two statements that make the same rows wait for each other
 -- and never deadlock.
-create or replace function start_periods(of_kind text, of_watches bigint[]) returns bigint[] language plpgsql
+create or replace function start_periods(of_kind text, of_watches bigint[]) returns void language plpgsql
 set enable_nestloop = off as $$
 declare
   present timestamptz := storerank_now();
-  left_over bigint[];
 begin
   with wanted as (
     select * from asked_parts(of_kind, of_watches)
@@ -147,29 +145,15 @@ begin
     select distinct w.store, w.app_id from wanted w where w.app_id is not null and w.app is null
     order by 1, 2
     on conflict do nothing
-    returning id, store, app_id
-  ), made_target as (
-    insert into target (store, function, subject, category, location_code, language_code)
-    select distinct w.store, w.function, w.subject, w.category, w.location_code, w.language_code
-    from wanted w where w.function is not null and w.target_id is null
-    order by 3, 5, 6, 1, 2, 4
-    -- Named, so that their ids are not looked up as well.
-    on conflict (subject_key(subject) collate "C", location_code, language_code, store, function,
-      coalesce(category, '')) do nothing
-    returning id, store, function, subject, category, location_code, language_code
-  ), asked as (
-    select w.watch_id, w.project, coalesce(w.target_id, t.id) as target_id, coalesce(w.app, a.id) as app,
-      w.role, w.label, w.every,
-      w.depth, w.html, w.priority, f.first, earlier.is_followed, earlier.after,
-      -- Another statement has made it meanwhile, and this one does not see it.
-      (w.function is not null and coalesce(w.target_id, t.id) is null)
-        or (w.app_id is not null and coalesce(w.app, a.id) is null) as is_left_over
-    from wanted w
-    left join made_target t on t.subject = w.subject and t.location_code = w.location_code
-      and t.language_code = w.language_code
-      and t.store = w.store and t.function = w.function and coalesce(t.category, '')
-        = coalesce(w.category, '')
-    left join made_app a on a.store = w.store and a.app_id = w.app_id
+  )
+  insert into target (store, function, subject, category, location_code, language_code)
+  select distinct w.store, w.function, w.subject, w.category, w.location_code, w.language_code
+  from wanted w where w.function is not null and w.target_id is null
+  order by 3, 5, 6, 1, 2, 4
+  on conflict do nothing;
+  with asked as (
+    select w.*, f.first, earlier.is_followed, earlier.after
+    from asked_parts(of_kind, of_watches) w
     cross join lateral (select slot_of(w.every, present) as first) f
     -- Without any earlier period both are null.
     cross join lateral (
@@ -205,41 +189,35 @@ begin
       (kind, watch_id, project, target_id, app, role, label, every, depth, html, priority, started_at,
         first_slot)
     select of_kind, a.watch_id, a.project, a.target_id, a.app, a.role, a.label, a.every, a.depth, a.html,
-      a.priority, present,
-      coalesce(a.after, a.first)
+      a.priority, present, coalesce(a.after, a.first)
     from asked a
-    where a.is_followed is not true and not a.is_left_over
+    where a.is_followed is not true
     order by a.target_id, a.watch_id
     -- Of several rows of this statement the oldest comes first; and two runners may find it missing at once,
     -- or two people follow one target at once.
     on conflict do nothing
-    returning id, watch_id, target_id, first_slot
-  ), noted as (
-    insert into period_change (period_id, from_slot) select id, first_slot from started
-      where target_id is not null
+    returning id, target_id, first_slot
   )
-  select array(select a.watch_id from asked a where a.is_left_over) into left_over;
-  return left_over;
+  insert into period_change (period_id, from_slot)
+  select id, first_slot from started where target_id is not null;
 end $$;
 comment on function start_periods(text, bigint[]) is
   'Opens the periods of watches that have none, where they ask for one and no other watch of the '
-  'project follows the same, and makes the targets and apps that are missing for it. Returns the '
-  'watches whose target another statement has made meanwhile.';
+  'project follows the same, and makes the targets and apps that are missing for it.';
 
 -- The ids of watches, because a function that takes the rows of a table keeps PostgreSQL from changing some
 -- of its columns. What the watches ask for is read from their tables, so that it does not matter which
--- statement wrote them last. One plan for all calls, made while the tables may be small: none reads a table as a
--- whole.
+-- statement wrote them last. One plan for all calls, made while the tables may be
+-- small: none reads a table as a whole.
 create or replace function follow_watches(of_kind text, of_watches bigint[],
   are_new boolean default false) returns void language plpgsql
 set jit = off set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 declare
-  left_over bigint[] := case when are_new then of_watches else keep_open_periods(of_kind, of_watches) end;
+  waiting bigint[] := case when are_new then of_watches else keep_open_periods(of_kind, of_watches) end;
 begin
-  for attempt in 1..5 loop
-    exit when coalesce(cardinality(left_over), 0) = 0;
-    left_over := start_periods(of_kind, left_over);
-  end loop;
+  if cardinality(waiting) > 0 then
+    perform start_periods(of_kind, waiting);
+  end if;
 end $$;
 comment on function follow_watches(text, bigint[], boolean) is
   'Brings the open periods of watches of a kind to what the watches ask for. New watches have none yet.';

@@ -94,9 +94,8 @@ comment on function end_calls(jsonb) is
 -- again took longer than they do.
 create or replace function take_call_permits(
   of_kinds text[], of_paths text[], of_runner text, ended jsonb, per_minute integer, at_once integer,
-    timeout_ms integer,
-  call_window interval default '60.5 seconds', out first_call_id bigint, out given integer,
-    out wait_ms integer, out given_after_ms integer
+  timeout_ms integer, call_window interval default '60.5 seconds', out first_call_id bigint,
+  out given integer, out wait_ms integer, out given_after_ms integer
 ) language plpgsql set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
 declare
   allowed integer := calls_allowed(per_minute);

@@ -2,8 +2,7 @@
 -- index.
 create or replace view job_outcome as
 select j.job, last.state, last.at, last.error, success.at as last_success_at, day.done, day.failed,
-  day.missed,
-  owed.since as owed_since
+  day.missed, owed.since as owed_since
 from known_job j
 left join lateral (
   select r.state, coalesce(r.ended_at, r.started_at, r.slot) as at, r.error from job_run r

@@ -36,3 +36,11 @@ return case when gap is not null then gap when rank is not null then 'ranked' wh
 comment on function rank_outcome(integer, text, text) is
   'What a measurement (its gap and reason) says of an app at this rank, or not found: ranked; not_in_top; '
   'failed, where it could be read in part; or the gap.';
+
+create or replace function utc_second(at timestamptz) returns text language sql stable parallel safe
+return to_char(at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"');
+comment on function utc_second(timestamptz) is 'An instant as a sentence names it, to the second.';
+
+create or replace function utc_minute(at timestamptz) returns text language sql stable parallel safe
+return to_char(at at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"');
+comment on function utc_minute(timestamptz) is 'An instant as a sentence names it, to the minute.';

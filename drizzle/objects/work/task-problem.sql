@@ -18,54 +18,29 @@ join target g on g.id = r.target_id
 union all
 select p.send_before, 'unknown', p.store, p.function, null, null, null, null, null, null, null,
   case when count(t.id) = 0
-    then coalesce(p.problem, 'It is settled.') || ' The service''s own list is searched for the ids of its tasks.'
-  else format('Whether the service took %s tasks is unknown since %s: %s. Their money stays reserved until %s.',
+    then coalesce(p.problem, 'It is settled.') || ' The service''s own list is searched for the '
+      'ids of its tasks.'
+  else format('Whether the service took %s tasks is unknown since %s: %s. Their money stays '
+    'reserved until %s.',
     count(t.id),
-    to_char(p.send_before at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"'),
+    utc_second(p.send_before),
     coalesce(rtrim(p.problem, '.'), 'no answer came'),
     case when p.scanned_at is null then 'the service''s own list has been searched for them twice'
       else format('the service''s own list is searched for them a second time; the first search began %s',
-        to_char(p.scanned_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"')) end) end
+        utc_second(p.scanned_at)) end) end
 from post p
 left join task t on t.post_id = p.id and t.state = 'posting'
 where p.state = 'unknown'
 group by p.id
 union all
-select min(c.at), 'duplicate', g.store, g.function, g.subject, g.location_code, g.language_code, c.slot,
-  (select k.id from task k where k.target_id = g.id and k.slot = c.slot and k.state <> 'dropped'),
-    c.service_id, null,
-  format('The service took another %s for a task that was paid for already.',
-    dollars(sum(c.amount_micros)::bigint))
-from charge c
-join target g on g.id = c.target_id
-where c.kind = 'duplicate'
-group by g.id, c.slot, c.service_id
-union all
--- Of a unit for a week: from then on it is what the service bills by.
-select c.learned_at, 'price', c.store, c.function, null, null, null, null, null, c.service_id, null,
-  case when c.is_doubted then format(
-    'The service took %s a unit%s, and its price list says %s. The next task is bought alone and at the '
-      'price of the list, and the nightly audit compares what was taken.', dollars(c.unit_micros),
-        at.priority, dollars(u.listed_micros))
-    when c.unit_results is not null and c.unit_micros <= u.listed_micros
-      then format('The service bills %s results as one unit, and not %s: '
-      'budgets, plans and refunds go by that now.', c.unit_results, u.stated_results)
-    else format(
-      'The service takes %s a unit%s, and its price list says %s: budgets and plans go by what it takes. '
-      'Ask the service why.',
-      dollars(c.unit_micros), at.priority, dollars(u.listed_micros)) end
-from charged_price c
-join unit_price u using (store, function, priority)
-cross join lateral (select case c.priority when 2 then ' at priority 2' else '' end as priority) at
-where c.charged_at > now() - interval '8 days'
-  and (c.is_doubted or c.unit_micros > u.listed_micros or c.unit_results is not null
-    and c.learned_at > now() - interval '7 days')
+select at, kind, store, function, subject, location_code, language_code, slot, task_id, service_id,
+  status_code, message
+from charge_problem
 union all
 select coalesce(t.overdue_at, t.posted_at), 'overdue', g.store, g.function, g.subject, g.location_code,
-  g.language_code, t.slot,
-  t.id, t.service_id, t.status_code,
+  g.language_code, t.slot, t.id, t.service_id, t.status_code,
     format('It was posted at %s, and %s. It stays open and is asked for by its id.',
-    to_char(t.posted_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"'),
+    utc_second(t.posted_at),
     coalesce('the last answer was: ' || rtrim(t.problem, '.'), 'no ready list has named it'))
 from task t
 join target g on g.id = t.target_id
@@ -81,7 +56,7 @@ select f.at, 'service_failure', g.store, g.function, g.subject, g.location_code,
       f.function, ', HTTP ' || nullif(f.http_code, 0), ': ' || rtrim(f.error_message, '.'),
       case when f.resent_at is null then 'The ready list names the task instead, and its result is fetched.'
         else format('It was asked at %s to send it again.',
-          to_char(f.resent_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"')) end)
+          utc_second(f.resent_at)) end)
     else format('The service lists it as failed at %s%s. It stays open until its result says so.', f.function,
       ': ' || rtrim(f.error_message, '.')) end
 from service_failure f

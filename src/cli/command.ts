@@ -119,7 +119,7 @@ export interface Declaration<O, A, Session> {
   readonly notes?: string
   /** Commands within it: `storerank alerts test`. */
   readonly commands?: readonly Command[]
-  /** Default: nothing. */
+  /** Default: nothing, or what it opens itself, because something has to be done or refused before. */
   readonly needs?: Need<Session>
   /** Does it. Its options `json`, `csv` and `expanded` say how the document is printed. */
   run(options: Given<O> & Given<A>, context: CommandContext, session: Session): Promise<Outcome>

@@ -27,6 +27,12 @@ export interface ChaosOptions {
   readonly random: Random
 }
 
+/** What every loop of a disturbance has. */
+export interface Disturbance extends ChaosOptions {
+  readonly struck: Blows
+  readonly isOver: () => boolean
+}
+
 const READY_WITHIN_MS = 30_000
 const POINTS = Object.keys(FAIL_POINTS)
 /**
@@ -55,10 +61,11 @@ export async function disturb(options: ChaosOptions): Promise<{ blows: Blows; ru
   let paid = 0
   const isOver = () =>
     (countBlows(blows) >= options.blows && paid >= options.tasks) || performance.now() > options.deadlineMs
+  const disturbance = { ...options, struck: blows, isOver }
   const loops = Array.from({ length: options.runners }, () =>
-    disturbRunner(options, options.random.fork(), blows, isOver),
+    disturbRunner(disturbance, options.random.fork()),
   )
-  const troubles = troubleAll(options, blows, isOver)
+  const troubles = troubleAll(disturbance)
   const counting = (async () => {
     while (!isOver()) {
       paid = await options.world.countPaid().catch(() => paid)
@@ -70,46 +77,43 @@ export async function disturb(options: ChaosOptions): Promise<{ blows: Blows; ru
   return { blows, runners }
 }
 
-async function disturbRunner(
-  options: ChaosOptions,
-  random: Random,
-  blows: Blows,
-  isOver: () => boolean,
-): Promise<Runner> {
-  let runner = options.start()
+async function disturbRunner(disturbance: Disturbance, random: Random): Promise<Runner> {
+  const { start, struck, isOver } = disturbance
+  let runner = start()
   while (!isOver()) {
-    if (!runner.isAlive()) runner = options.start()
+    if (!runner.isAlive()) runner = start()
     const isReady = await Promise.race([runner.ready, sleep(READY_WITHIN_MS, false, { ref: false })])
     if (!isReady) {
-      add(blows, 'runner that could not start')
+      add(struck, 'runner that could not start')
       runner.signal('SIGKILL')
       await runner.ended
       continue
     }
-    await strike(options, runner, random, blows)
+    await strike(disturbance, runner, random)
   }
   runner.arm(null)
-  return runner.isAlive() ? runner : options.start()
+  return runner.isAlive() ? runner : start()
 }
 
-async function strike(options: ChaosOptions, runner: Runner, random: Random, blows: Blows): Promise<void> {
+async function strike(disturbance: Disturbance, runner: Runner, random: Random): Promise<void> {
+  const { struck } = disturbance
   if (random.chance(0.2)) {
     await sleep(random.between(0, 1_000))
-    return strikeAnywhere(options, runner, random, blows)
+    return strikeAnywhere(disturbance, runner, random)
   }
   const reaching = runner.reach(random.between(...POINT_WITHIN_MS))
   runner.arm({
-    points: leastStruck(blows, random),
+    points: leastStruck(struck, random),
     skip: random.between(0, 1),
     action: random.pick(ACTIONS),
   })
   const reached = await reaching
   if (reached !== null) {
-    const isStruck = await follow(options, runner, reached, random).catch(() => true)
-    if (isStruck) add(blows, `${reached.action}: ${reached.point}`)
+    const isStruck = await follow(disturbance, runner, reached, random).catch(() => true)
+    if (isStruck) add(struck, `${reached.action}: ${reached.point}`)
   } else if (runner.isAlive()) {
     runner.arm(null)
-    await strikeAnywhere(options, runner, random, blows)
+    await strikeAnywhere(disturbance, runner, random)
   }
 }
 
@@ -124,7 +128,7 @@ function leastStruck(blows: Blows, random: Random): Armed['points'] {
 
 /** @returns whether there was a blow: a cut may find no connection */
 async function follow(
-  { world }: ChaosOptions,
+  { world }: Disturbance,
   runner: Runner,
   reached: Reached,
   random: Random,
@@ -139,16 +143,11 @@ async function follow(
   return true
 }
 
-async function strikeAnywhere(
-  { world }: ChaosOptions,
-  runner: Runner,
-  random: Random,
-  blows: Blows,
-): Promise<void> {
+async function strikeAnywhere({ world, struck }: Disturbance, runner: Runner, random: Random): Promise<void> {
   const kind = random.pick(['kill', 'kill', 'kill', 'kill', 'freeze', 'cut', 'term'] as const)
   if (!runner.isAlive()) return
   if (kind === 'cut' && (await cut(world, 0.4)) === 0) return
-  add(blows, `${kind === 'term' ? 'SIGTERM' : kind}: at a random instant`)
+  add(struck, `${kind === 'term' ? 'SIGTERM' : kind}: at a random instant`)
   switch (kind) {
     case 'kill':
       runner.signal('SIGKILL')

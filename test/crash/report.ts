@@ -55,11 +55,8 @@ export function printReport(report: Report): void {
     ['blows', countBlows(blows)],
     ['of these, runners killed (-9)', countBlows(blows, /^kill: /)],
     ...(isRandom ? [['places never struck', missed.length] as const] : []),
-    ['tasks paid for', findings.tasks],
-    ['results stored', findings.captures],
-    ...Object.entries(findings.gaps).map(([gap, slots]): Row => [`slots without a result: ${gap}`, slots]),
     ['most requests in flight', report.mostInFlight],
-    ...Object.entries(FAULTS).map(([fault, name]): Row => [name, findings[fault as Fault]]),
+    ...listFindings(findings),
   ])
   for (const sample of findings.samples) process.stdout.write(`${sample}\n`)
   const guard = report.guardOff === null ? '' : `, guard ${report.guardOff} off`
@@ -69,6 +66,17 @@ export function printReport(report: Report): void {
     `${verdict}: ${countBlows(blows)} blows in ${seconds} s, settled within ` +
       `${Math.round(report.settledMs / 1000)} s, seed ${report.seed}${guard}\n`,
   )
+}
+
+/** What was found, and what must be 0. */
+export function listFindings(findings: Findings & Deaths): Row[] {
+  const { tasks, captures, gaps } = findings
+  return [
+    ['tasks paid for', tasks],
+    ['results stored', captures],
+    ...Object.entries(gaps).map(([gap, slots]): Row => [`slots without a result: ${gap}`, slots]),
+    ...Object.entries(FAULTS).map(([fault, name]): Row => [name, findings[fault as Fault]]),
+  ]
 }
 
 export function isClean(findings: Findings & Deaths): boolean {

@@ -29,8 +29,6 @@ export interface RunnerOptions {
   readonly env: Readonly<Record<string, string>>
   /** Gets what runners write to stdout and stderr. */
   readonly logFd: number
-  /** Stands before its command: a program that runs it in another network. */
-  readonly prefix?: readonly string[]
 }
 
 const HOOK = fileURLToPath(new URL('./load-hook.ts', import.meta.url))
@@ -46,9 +44,8 @@ export function countDeaths(): number {
 }
 
 /** Starts one; it is not ready yet. */
-export function startRunnerProcess({ env, logFd, prefix = [] }: RunnerOptions): Runner {
-  const [command = '', ...args] = [...prefix, process.execPath, '--import', HOOK, ENTRY]
-  const child = spawn(command, args, {
+export function startRunnerProcess({ env, logFd }: RunnerOptions): Runner {
+  const child = spawn(process.execPath, ['--import', HOOK, ENTRY], {
     env: { PATH: process.env.PATH ?? '', ...env },
     stdio: ['ignore', logFd, logFd, 'pipe', 'ipc'],
   })

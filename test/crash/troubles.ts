@@ -4,8 +4,8 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Random } from '../support/random.ts'
-import { add, type Blows } from './blows.ts'
-import type { ChaosOptions } from './chaos.ts'
+import { add } from './blows.ts'
+import type { Disturbance } from './chaos.ts'
 import { cut, failStatements, occupyConnections } from './outages.ts'
 import type { SandboxFaults } from './servers.ts'
 
@@ -16,21 +16,16 @@ const SLOT_AT_MOST_MS = 8_000
 const LITTLE_LEFT = 10
 
 /** One loop for each, until it is over. */
-export async function troubleAll(options: ChaosOptions, blows: Blows, isOver: () => boolean): Promise<void> {
-  const { random } = options
+export async function troubleAll(disturbance: Disturbance): Promise<void> {
+  const { random } = disturbance
   await Promise.all([
-    passTime(options, random.fork(), blows, isOver),
-    troubleDatabase(options, random.fork(), blows, isOver),
-    troubleService(options, random.fork(), blows, isOver),
+    passTime(disturbance, random.fork()),
+    troubleDatabase(disturbance, random.fork()),
+    troubleService(disturbance, random.fork()),
   ])
 }
 
-async function passTime(
-  { world }: ChaosOptions,
-  random: Random,
-  blows: Blows,
-  isOver: () => boolean,
-): Promise<void> {
+async function passTime({ world, struck, isOver }: Disturbance, random: Random): Promise<void> {
   let jumpedAtMs = performance.now()
   while (!isOver()) {
     await sleep(LOOK_EVERY_MS)
@@ -39,9 +34,9 @@ async function passTime(
       const { planned, posting } = await world.countOpen()
       if (sinceMs < SLOT_AT_LEAST_MS || (planned + posting > LITTLE_LEFT && sinceMs < SLOT_AT_MOST_MS))
         continue
-      if (random.chance(0.4)) add(blows, `people: ${await world.edit(random)}`)
+      if (random.chance(0.4)) add(struck, `people: ${await world.edit(random)}`)
       await world.jump(random.chance(0.04) ? `${random.between(2, 14)} hours` : '1 hour')
-      add(blows, 'clock: next hour')
+      add(struck, 'clock: next hour')
     } catch {
       // Postgres is being restarted; this connection was cut off as well.
     }
@@ -58,7 +53,7 @@ async function sleepUnless(isOver: () => boolean, ms: number): Promise<boolean> 
 /** Whose work returns 0 struck nobody. */
 type DatabaseTrouble = readonly [
   name: string,
-  work: (options: ChaosOptions, random: Random) => Promise<unknown>,
+  work: (disturbance: Disturbance, random: Random) => Promise<unknown>,
 ]
 
 const DATABASE_TROUBLES: readonly DatabaseTrouble[] = [
@@ -74,17 +69,12 @@ const DATABASE_TROUBLES: readonly DatabaseTrouble[] = [
   ['database: serialization failures, deadlocks, timeouts', ({ world }) => failStatements(world, 0.3, 500)],
 ]
 
-async function troubleDatabase(
-  options: ChaosOptions,
-  random: Random,
-  blows: Blows,
-  isOver: () => boolean,
-): Promise<void> {
-  while (!(await sleepUnless(isOver, random.between(5_000, 15_000)))) {
+async function troubleDatabase(disturbance: Disturbance, random: Random): Promise<void> {
+  while (!(await sleepUnless(disturbance.isOver, random.between(5_000, 15_000)))) {
     const [name, work] = random.pick(DATABASE_TROUBLES)
     // The connection of the harness may be cut off as well.
-    const struck = await work(options, random).catch(() => 0)
-    if (struck !== 0) add(blows, name)
+    const times = await work(disturbance, random).catch(() => 0)
+    if (times !== 0) add(disturbance.struck, name)
   }
 }
 
@@ -111,15 +101,10 @@ const SPELLS: readonly SandboxFaults[] = [
   { storeError: 0.1, clockJump: { rate: 0.05, ms: 500, times: 4 } },
 ]
 
-async function troubleService(
-  { sandbox }: ChaosOptions,
-  random: Random,
-  blows: Blows,
-  isOver: () => boolean,
-): Promise<void> {
+async function troubleService({ sandbox, struck, isOver }: Disturbance, random: Random): Promise<void> {
   const change = async (faults: SandboxFaults) => {
     for (const [kind, times] of Object.entries(await sandbox.setFaults(faults))) {
-      add(blows, `service: ${kind}`, times)
+      add(struck, `service: ${kind}`, times)
     }
   }
   for (;;) {

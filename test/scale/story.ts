@@ -1,14 +1,14 @@
 /**
- * `npm run scale:story`: four runners in four networks share one database. One is killed in the middle of its
- * work, one is cut off from everything for 30 seconds, and the clock of one is two hours ahead. When all is
- * settled the books of the service, our money and our history are compared, as the crash harness does it. It
- * takes three to four minutes.
+ * `npm run scale:story`: four runners share one database, each by a way of its own, which can be cut. One is
+ * killed in the middle of its work, one is cut off from everything for 30 seconds, and the clock of one is
+ * two hours ahead. When all is settled the books of the service, our money and our history are compared, as
+ * the crash harness does it. It takes one to four minutes.
  */
 import { closeSync, openSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { compareBooks, type Findings } from '../crash/books.ts'
-import { FAULTS, isClean } from '../crash/report.ts'
+import { compareBooks } from '../crash/books.ts'
+import { isClean, listFindings } from '../crash/report.ts'
 import { countDeaths, killRunners, type Runner, startRunnerProcess } from '../crash/runners.ts'
 import { startPostgres, startSandboxProcess } from '../crash/servers.ts'
 import { settle } from '../crash/settle.ts'
@@ -17,24 +17,18 @@ import { createWorld, shortenHeartbeat, type World, watchProjects } from '../cra
 import { rememberPrices } from '../support/ledger.ts'
 import { createRandom } from '../support/random.ts'
 import { drawRows } from '../support/rows.ts'
-import { enterNamespace, mayMakeNamespaces, type NetworkKind, openWay, type Way } from './network.ts'
-import type { Address } from './relay.ts'
+import { type Address, type Relay, startRelay } from './relay.ts'
 
 const HELP = `usage: npm run scale:story -- [options]
 
-  --keywords N           keywords that are watched (400)
-  --network namespaces   one network namespace for each runner: needs root, ip, unshare and nsenter
-  --network relays       relays on loopback instead (the default where namespaces cannot be made)
-  --log FILE             what the runners write
+  --keywords N   keywords that are watched (400)
+  --log FILE     what the runners write
 
 exit codes: 0 exact, 1 not exact or not played, 2 wrong option\n`
 
 const CUT_MS = 30_000
 const TWO_HOURS_MS = 2 * 3_600_000
-/**
- * What was sent into a network that was cut may arrive so long after it was mended: TCP tries again ever more
- * seldom.
- */
+/** What was sent into a way that is cut arrives when it is mended. */
 const QUIET_MS = CUT_MS + 60_000
 const OVERDUE_MS = 5_000
 const READY_MS = 400
@@ -51,7 +45,8 @@ const CUT_AT_TASKS = 150
 interface Member {
   readonly name: string
   readonly runner: Runner
-  readonly way: Way
+  /** To the database and to the service. */
+  readonly way: readonly Relay[]
 }
 
 interface Scene {
@@ -79,21 +74,18 @@ function readOptions() {
     const { values } = parseArgs({
       options: {
         keywords: { type: 'string', default: '400' },
-        network: { type: 'string' },
         log: { type: 'string', default: '/dev/null' },
-        inside: { type: 'boolean', default: false },
         help: { type: 'boolean', default: false },
       },
     })
-    const isKnown = [undefined, 'namespaces', 'relays'].includes(values.network)
     const keywords = Number(values.keywords)
-    return isKnown && keywords >= 50 && !values.help ? { ...values, keywords } : null
+    return keywords >= 50 && !values.help ? { ...values, keywords } : null
   } catch {
     return null
   }
 }
 
-async function openScene(kind: NetworkKind, keywords: number, logFile: string): Promise<Scene> {
+async function openScene(keywords: number, logFile: string): Promise<Scene> {
   const random = createRandom(SEED)
   const postgres = await startPostgres()
   cleanups.push(postgres.stop)
@@ -112,15 +104,12 @@ async function openScene(kind: NetworkKind, keywords: number, logFile: string): 
   cleanups.push(() => closeSync(logFd))
   const members: Member[] = []
   for (const place of [1, 2, 3, 4]) {
-    const way = await openWay(kind, place, [addressOf(world.url), addressOf(wire.url)])
-    cleanups.push(way.end)
+    const servers = [addressOf(world.url), addressOf(wire.url)]
+    const way = await Promise.all(servers.map((server) => startRelay('127.0.0.1', server)))
     const clockAheadMs = place === 4 ? TWO_HOURS_MS : 0
-    const env = makeSettings(world, way.ports, clockAheadMs)
-    members.push({
-      name: `runner ${place}`,
-      way,
-      runner: startRunnerProcess({ env, logFd, prefix: way.prefix }),
-    })
+    const ports = way.map(({ port }) => port)
+    const env = makeSettings(world, ports, clockAheadMs)
+    members.push({ name: `runner ${place}`, way, runner: startRunnerProcess({ env, logFd }) })
   }
   return { world, wire, sandbox, members }
 }
@@ -170,7 +159,7 @@ async function play({ world, members }: Scene): Promise<Runner[]> {
   tell(`${killed.name} is killed (-9), with the answer to a post in its hands`)
   await untilPaid(world, CUT_AT_TASKS)
   const before = await countStored(world)
-  await cutOff.way.cut()
+  for (const relay of cutOff.way) relay.cut()
   tell(`${cutOff.name} is cut off from the database and the service for ${CUT_MS / 1000} s`)
   for (let cutMs = 0; cutMs < CUT_MS; cutMs += SLOT_EVERY_MS) {
     await world.jump('1 hour')
@@ -179,7 +168,7 @@ async function play({ world, members }: Scene): Promise<Runner[]> {
   const stored = (await countStored(world)) - before
   if (stored === 0) throw new Error(`The others stored nothing while ${cutOff.name} was cut off.`)
   tell(`meanwhile the others stored ${stored} results`)
-  await cutOff.way.mend()
+  for (const relay of cutOff.way) relay.mend()
   tell(
     `${cutOff.name} is connected again; what is open is settled after a quiet time of ${QUIET_MS / 1000} s`,
   )
@@ -199,26 +188,8 @@ async function printShares({ sql }: World, members: readonly Member[]): Promise<
   process.stdout.write(drawRows(['', 'posts', 'results asked for'], shares))
 }
 
-function printFindings(findings: Findings & { readonly died: number }): void {
-  const rows = Object.entries(FAULTS).map(([fault, name]) => [name, findings[fault as keyof typeof FAULTS]])
-  const { tasks, captures, gaps, samples } = findings
-  const known = Object.entries(gaps).map(([gap, slots]) => [`slots without a result: ${gap}`, slots])
-  process.stdout.write(
-    drawRows(
-      ['what', 'how many'],
-      [['tasks paid for', tasks], ['results stored', captures], ...known, ...rows],
-    ),
-  )
-  for (const sample of samples) process.stdout.write(`${sample}\n`)
-}
-
-async function run(kind: NetworkKind, keywords: number, logFile: string): Promise<number> {
-  tell(
-    kind === 'namespaces'
-      ? 'each runner has a network namespace of its own'
-      : 'network namespaces cannot be made here: each runner has a relay on loopback, which is cut instead',
-  )
-  const scene = await openScene(kind, keywords, logFile)
+async function run(keywords: number, logFile: string): Promise<number> {
+  const scene = await openScene(keywords, logFile)
   const { world, wire, sandbox, members } = scene
   const runners = await play(scene)
   await settle(world, runners, null, SETTLE_WITHIN_MS)
@@ -226,7 +197,8 @@ async function run(kind: NetworkKind, keywords: number, logFile: string): Promis
   await printShares(world, members)
   const books = { world, sandbox, wire, callsPerWindow: CALLS_PER_WINDOW }
   const findings = { ...(await compareBooks(books, createRandom(SEED))), died: countDeaths() }
-  printFindings(findings)
+  process.stdout.write(drawRows(['what', 'how many'], listFindings(findings)))
+  for (const sample of findings.samples) process.stdout.write(`${sample}\n`)
   process.stdout.write(isClean(findings) ? 'exact\n' : 'NOT EXACT\n')
   return isClean(findings) ? 0 : 1
 }
@@ -236,13 +208,9 @@ if (options === null) {
   process.stderr.write(HELP)
   process.exit(2)
 }
-const kind = options.network ?? ((await mayMakeNamespaces()) ? 'namespaces' : 'relays')
-if (kind === 'namespaces' && !options.inside) {
-  process.exit(await enterNamespace([...process.argv.slice(2), '--network', 'namespaces', '--inside']))
-}
 for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => void leave(130))
 try {
-  await leave(await run(kind as NetworkKind, options.keywords, options.log))
+  await leave(await run(options.keywords, options.log))
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.stack : error}\n`)
   await leave(1)

@@ -8,32 +8,10 @@ export const SPOILT_BODIES = Number(process.env.SPOILT_BODIES || 20_000)
 if (!(SPOILT_BODIES >= 1_000)) throw new Error('SPOILT_BODIES must be a number of at least 1000.')
 
 const ODD: readonly unknown[] = [
-  ...[
-    null,
-    true,
-    false,
-    0,
-    -0,
-    -1,
-    1,
-    2,
-    3,
-    1.5,
-    32_767,
-    32_768,
-    1e20,
-    1e-7,
-    '',
-    ' ',
-    '1',
-    '01',
-    '1.0',
-    '2',
-    'x',
-  ],
-  ...['a\0b', '\ud800', 'x'.repeat(600), 'com.example.app', '1001', '1002', 1001, 'ios_store_search_organic'],
-  ...['android_store_search_organic', 'ios_store_search_paid', '_organic', [], {}, [[]], [1], { type: 'x' }],
-  ...['2026-11-21 12:00:00 +00:00', '2026-11-21', '9999-01-01 00:00:00'],
+  ...[null, true, false, 0, -0, -1, 1, 2, 3, 1.5, 32_767, 32_768, 1e20, 1e-7, 1001, [], {}, [[]], [1]],
+  ...['', ' ', 'a\0b', '\ud800', 'x'.repeat(600), { type: 'x' }, '2026-11-21 12:00:00 +00:00'],
+  ...'1 01 1.0 2 x com.example.app 1001 1002 2026-11-21 ios_store_search_organic'.split(' '),
+  ...'android_store_search_organic ios_store_search_paid _organic 9999-01-01T00:00:00'.split(' '),
 ]
 
 /** A search of some apps, as the contract has it. */

@@ -126,25 +126,21 @@ test('an item that breaks the contract is left out and named, and the others are
     [null, 'type'],
     [[], 'type'],
     [{ app_id: '9' }, 'type'],
-    ...[0, -1, 1.5, 32_768, '0x10', ' 7 ', '1e1', '', null].map((rank): [unknown, string] => [
+    ...[0, -1, 1.5, 32_768, 'first', '0x10', ' 7 ', '1e1', '', null].map((rank): [unknown, string] => [
       item(2, { rank_group: rank }),
       'rank_group',
     ]),
     [item(2, { rank_absolute: '1e1' }), 'rank_absolute'],
     ...[
-      '-1211946196',
       -1211946196,
-      '0',
       0,
-      ' ',
-      '1e+21',
       1e21,
-      '0123',
-      '12.5',
       1.5,
+      null,
+      ' ',
       '٣',
       '9'.repeat(20),
-      null,
+      ...'-7 0 1e+21 0123 12.5 a\0b'.split(' '),
     ].map((id): [unknown, string] => [item(2, { app_id: id }), 'app_id']),
     ...['', ' ', 'a b', 'a\0b', '-a', '.a', 'x'.repeat(256)].map((id): [unknown, string] => [
       item(2, { type: 'android_store_list_organic', app_id: id }),
@@ -210,12 +206,8 @@ test('a store that counts no results and gives some does not say how many there 
 describe('a search of which no item can be read is refused with the path of the field', () => {
   const broken: [string, unknown, string][] = [
     ['a rank of 0', page([item(0)]), 'items[0].rank_group'],
-    ['a rank past smallint', page([item(32_768)]), 'items[0].rank_group'],
-    ['a rank that is no number', page([item(1, { rank_group: 'first' })]), 'items[0].rank_group'],
-    ['a fraction of a rank', page([item(1, { rank_group: 1.5 })]), 'items[0].rank_group'],
     ['no absolute rank', page([item(1, { rank_absolute: null })]), 'items[0].rank_absolute'],
     ['no app', page([item(1, { app_id: null })]), 'items[0].app_id'],
-    ['an app id that cannot be stored', page([item(1, { app_id: 'a\0b' })]), 'items[0].app_id'],
     ['a title that is an object', page([item(1, { title: {} })]), 'items[0].title'],
     ['an html page instead of an app', page([{ page: 1, html: '<html>' }]), 'items[0].type'],
     ['an item that is no object', page([null, null]), 'items[0].type'],

@@ -31,11 +31,8 @@ before(async () => {
     await list.setNow(`2026-11-0${day} 06:00+00`)
     await list.capture('yoga', `2026-11-0${day} 00:00+00`, ranked(rank))
   }
-  const [row] = await list.sql`select current_database() as name`
-  await list.sql.unsafe(`alter database ${row?.name} set storerank.now = '${NOW}'`)
-  const url = new URL(process.env.TEST_DATABASE_URL ?? '')
-  url.pathname = `/${row?.name}`
-  env = { DATABASE_URL: url.href, ALERT_OPS: SECRET }
+  await list.setNowForAll(NOW)
+  env = { DATABASE_URL: list.url, ALERT_OPS: SECRET }
 })
 after(() => list.drop())
 

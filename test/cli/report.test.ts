@@ -34,11 +34,8 @@ before(async () => {
   await list.capture('zen', '2026-11-02 00:00+00', ['1002', '1001'])
   await list.leaveGap('zen', '2026-11-03 00:00+00', 'budget', 'project_budget')
   await list.sql`update app set title = ${'Steer\u001b[31m <b>&'} where app_id = '1002'`
-  const [row] = await list.sql`select current_database() as name`
-  await list.sql.unsafe(`alter database ${row?.name} set storerank.now = '${NOW}'`)
-  const url = new URL(process.env.TEST_DATABASE_URL ?? '')
-  url.pathname = `/${row?.name}`
-  env = { DATABASE_URL: url.href }
+  await list.setNowForAll(NOW)
+  env = { DATABASE_URL: list.url }
 })
 after(async () => {
   await list.drop()

@@ -29,11 +29,8 @@ before(async () => {
   await list.addApp({ store: 'android_store', app_id: 'com.mine' })
   await list.setNow(NOW)
   await fillHistory()
-  const [row] = await list.sql`select current_database() as name`
-  await list.sql.unsafe(`alter database ${row?.name} set storerank.now = '${NOW}'`)
-  const url = new URL(process.env.TEST_DATABASE_URL ?? '')
-  url.pathname = `/${row?.name}`
-  db = openDatabase(url.href)
+  await list.setNowForAll(NOW)
+  db = openDatabase(list.url)
   report = await readReport(db, { project: 'fitness' })
 })
 after(async () => {

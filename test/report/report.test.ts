@@ -22,11 +22,8 @@ before(async () => {
   await watchlist.capture('yoga', '2026-11-02 00:00+00', ['1002', '1003', '1001'], { results_count: 250 })
   await watchlist.capture('yoga', '2026-11-03 00:00+00', ['1001', '1003'], { results_count: 251 })
   await watchlist.leaveGap('chess', '2026-11-03 00:00+00', 'failed', '40403: Results Expired.')
-  const [row] = await watchlist.sql`select current_database() as name, inet_server_port() as port`
-  await watchlist.sql.unsafe(`alter database ${row?.name} set storerank.now = '${NOW}'`)
-  const url = new URL(process.env.TEST_DATABASE_URL ?? '')
-  url.pathname = `/${row?.name}`
-  db = openDatabase(url.href)
+  await watchlist.setNowForAll(NOW)
+  db = openDatabase(watchlist.url)
 })
 after(async () => {
   await db.close()

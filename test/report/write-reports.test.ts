@@ -24,11 +24,8 @@ before(async () => {
   await list.addApp({ project: 'R&D / <b>', app_id: '1002' })
   await list.sql`insert into project (name) values ('nothing watched')`
   await list.setNow(NOW)
-  const [row] = await list.sql`select current_database() as name`
-  await list.sql.unsafe(`alter database ${row?.name} set storerank.now = '${NOW}'`)
-  const url = new URL(process.env.TEST_DATABASE_URL ?? '')
-  url.pathname = `/${row?.name}`
-  db = openDatabase(url.href)
+  await list.setNowForAll(NOW)
+  db = openDatabase(list.url)
 })
 after(async () => {
   await db.close()

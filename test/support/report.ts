@@ -190,9 +190,8 @@ function placeApps(courses: readonly Course[], day: number): (number | undefined
 }
 
 /** On the evening of the last day. */
-async function read({ sql }: Watchlist, db: Database, days: readonly string[]): Promise<Report> {
-  const [row] = await sql<{ name: string }[]>`select current_database() as name`
-  await sql.unsafe(`alter database ${row?.name} set storerank.now = '${days.at(-1)} 20:00+00'`)
+async function read({ setNowForAll }: Watchlist, db: Database, days: readonly string[]): Promise<Report> {
+  await setNowForAll(`${days.at(-1)} 20:00+00`)
   return readReport(db, { project: 'fitness' })
 }
 

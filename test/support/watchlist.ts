@@ -11,6 +11,8 @@ export interface Watchlist {
   url: string
   /** Everything from here on happens at this instant. */
   setNow(instant: string): Promise<void>
+  /** So it is for every session that begins from now on. */
+  setNowForAll(instant: string): Promise<void>
   /** @returns the id of a keyword_watch row; by default `yoga`, in the United States, daily */
   addKeyword(fields?: Fields): Promise<number>
   /** @returns the id of an app_watch row; by default the iOS app 1001 */
@@ -67,6 +69,10 @@ export async function createWatchlist(): Promise<Watchlist> {
     url: database.url,
     async setNow(instant) {
       await sql`select set_config('storerank.now', ${instant}, false)`
+    },
+    async setNowForAll(instant) {
+      const name = new URL(database.url).pathname.slice(1)
+      await sql.unsafe(`alter database ${name} set storerank.now = '${instant}'`)
     },
     addKeyword: (fields = {}) => insertWatch(sql, 'keyword_watch', { ...KEYWORD_WATCH, ...fields }),
     addApp: (fields = {}) => insertWatch(sql, 'app_watch', { ...APP_WATCH, ...fields }),

@@ -1,5 +1,5 @@
 import { refreshAccountBeforePlanning } from '../src/account/usage.ts'
-import { keepTables } from '../src/db/analyze.ts'
+import { analyzeAndVacuum } from '../src/db/analyze.ts'
 import { closeEndedSlots } from '../src/history/close-slots.ts'
 import { planDueTasks } from '../src/plan/plan.ts'
 import type { Job } from '../src/queue/job.ts'
@@ -20,7 +20,7 @@ export const track: Job = {
     const closed = await closeEndedSlots(db)
     await refreshAccountBeforePlanning(context)
     const planned = await planDueTasks(db, settings.budget, queue.enqueuePosts)
-    const kept = await keepTables(db)
+    const kept = await analyzeAndVacuum(db)
     const warnedOf = await warnOfBudgets(db, settings.budget, log)
     return { ...planned, ...closed, ...kept, warnedOf }
   },

@@ -135,7 +135,8 @@ async function dropMonth(
   await tx`lock table only ${sql.identifier(table)} in access exclusive mode`
   await tx`lock table ${sql.identifier(name)} in access exclusive mode`
   const [found] = await tx<{ rows: number; tasks: boolean }[]>`
-    select (select count(*) from ${sql.identifier(name)}) as rows, exists (select 1 from task where slot >= ${begins}
+    select (select count(*) from ${sql.identifier(name)}) as rows,
+      exists (select 1 from task where slot >= ${begins}
       and slot < ${ends}) as tasks`
   if (found?.rows !== rows || found.tasks) {
     throw new ConfigurationError(

@@ -18,7 +18,7 @@ const FILLED_ROWS = 50_000
  * Analyzes tables that have grown, then vacuums those that were filled. In this order, because a vacuum notes
  * how large a table is: it would not count as grown any more.
  */
-export async function keepTables(
+export async function analyzeAndVacuum(
   db: Database,
 ): Promise<{ readonly analyzed: number; readonly vacuumed: number }> {
   const analyzed = await analyzeGrownTables(db)

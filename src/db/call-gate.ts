@@ -23,11 +23,11 @@ import type { Database } from './database.ts'
 /** Kinds with a limit of their own: a call that waits for it must not keep others waiting. */
 const LIMITED_KINDS: ReadonlySet<CallKind> = new Set(['tasks_ready', 'id_list', 'status'])
 /** How long a call waits for others to ask with, while some are in flight. */
-const COMPANY_MS = 60
+const BATCH_WAIT_MS = 60
 /** So large a share of the calls that may be in flight is enough to ask for: the others go on meanwhile. */
-const ENOUGH_SHARE = 4 / 5
+const FULL_BATCH_SHARE = 4 / 5
 /** Where very many may be in flight, so many are enough. */
-const ENOUGH_CALLS = 24
+const FULL_BATCH_CALLS = 24
 /**
  * The window opens for one call after the other. So long it opens for several, which ask together: 0.1 % of
  * its 60.5 s.
@@ -46,7 +46,7 @@ export function createCallGate(db: Database, options: CallWindowOptions, signal:
       const { callIds, waitMs, givenAfterMs } = await takePermits(db.permits, calls, ended, options)
       return { callIds, waitMs, startBeforeMs: startBefore(askedMs, performance.now(), givenAfterMs) }
     })
-  const turns = new Turns(db, askWindow, options, signal)
+  const turns = new PermitBatcher(db, askWindow, options, signal)
   const askAlone = async (call: Call): Promise<CallPermit> => {
     for (;;) {
       signal.throwIfAborted()
@@ -79,7 +79,7 @@ interface Ending {
   readonly written: () => void
 }
 
-class Turns {
+class PermitBatcher {
   readonly #db: Database
   readonly #askWindow: AskWindow
   readonly #options: CallWindowOptions
@@ -101,8 +101,8 @@ class Turns {
     this.#askWindow = askWindow
     this.#options = options
     this.#signal = signal
-    const share = Math.floor(options.maxConcurrentRequests * ENOUGH_SHARE)
-    this.#enough = Math.max(1, Math.min(share, ENOUGH_CALLS))
+    const share = Math.floor(options.maxConcurrentRequests * FULL_BATCH_SHARE)
+    this.#enough = Math.max(1, Math.min(share, FULL_BATCH_CALLS))
     signal.addEventListener('abort', () => this.#rejectAll(signal.reason))
   }
 
@@ -151,7 +151,7 @@ class Turns {
     const [first] = this.#waiting
     if (first === undefined) return Number.POSITIVE_INFINITY
     const isEnough = this.#inFlight === 0 || this.#waiting.length >= this.#enough
-    return Math.max(this.#closedUntilMs, isEnough ? 0 : first.sinceMs + COMPANY_MS)
+    return Math.max(this.#closedUntilMs, isEnough ? 0 : first.sinceMs + BATCH_WAIT_MS)
   }
 
   async #takeTurn(): Promise<void> {

@@ -25,7 +25,7 @@ export function isOutage(code: string): boolean {
  * @param signal until when
  * @throws what the work threw last
  */
-export async function outlastOutage<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+export async function retryWhileDatabaseIsDown<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
   for (let pauseMs = TIMINGS.firstRetryMs; ; pauseMs = Math.min(2 * pauseMs, TIMINGS.longestOutagePauseMs)) {
     try {
       return await work()

@@ -1,6 +1,6 @@
 /** `adjust`: an adjustment makes our charges equal to the cost in the service's own list. */
 import type { Transaction } from '../db/database.ts'
-import { booked } from './money.ts'
+import { insertSpendChanges } from './money.ts'
 
 /**
  * Writes the adjustments of `audit_found`, split and dated like their charges, because the day of sending is
@@ -41,7 +41,7 @@ export async function adjustCharges(tx: Transaction): Promise<number> {
       select project_id, at, 'adjustment' as kind, due_micros - booked_micros as micros from due
         where due_micros <> booked_micros
     ),
-    ${booked()}
+    ${insertSpendChanges}
     select count(distinct service_id) as adjusted from adjusted`
   return row?.adjusted ?? 0
 }

@@ -6,7 +6,7 @@
 import type { SqlRunner, Transaction } from '../db/database.ts'
 import { sql } from '../db/sql.ts'
 import { TIMINGS } from '../timings.ts'
-import { booked, freed } from './money.ts'
+import { insertSpendChanges, releasedReservations } from './money.ts'
 import { learnedPrices } from './prices.ts'
 import type { TaskTag } from './tag.ts'
 
@@ -82,11 +82,11 @@ export async function adoptTasks(
     ),
     settled as (select payers, estimate_micros, reserved_at from known where is_own and is_reserved),
     moved as (
-      ${freed('settled')}
+      ${releasedReservations('settled')}
       union all
       select project_id, at, kind, amount_micros from charged
     ),
-    ${booked()},
+    ${insertSpendChanges},
     ${learnedPrices()}
     select count(*) filter (where is_own) as adopted, count(*) filter (where not is_own) as duplicates
       from known`
@@ -128,7 +128,7 @@ function known(created: readonly CreatedTask[]) {
       where not exists (select from charge c where c.service_id = f.service_id)
       order by f.service_id, f.place
     ),
-    known as materialized (
+    known as (
       select f.task_id, f.service_id, f.told_micros, k.target_id, k.slot, k.priority, k.depth, k.payers,
         k.estimate_micros,
         k.reserved_at, k.state in ('planned', 'posting') as is_reserved,
@@ -191,7 +191,7 @@ export async function adoptOrphans(
 export async function doubtIds(tx: Transaction, serviceIds: readonly string[]): Promise<void> {
   if (serviceIds.length === 0) return
   await tx`
-    with doubted as materialized (
+    with doubted as (
       select id from post where state = 'settled' and id in (
         select post_id from task where service_id = any(${serviceIds}::text[]) and state = 'posted')
       order by id for update
@@ -205,7 +205,7 @@ export async function doubtIds(tx: Transaction, serviceIds: readonly string[]): 
 export async function settleKnownPosts(sql: SqlRunner, postIds: readonly string[]): Promise<void> {
   if (postIds.length === 0) return
   await sql`
-    with open as materialized (
+    with open as (
       select id from post where id = any(${postIds}::uuid[]) and state in ('sending', 'unknown') order by id
         for update
     )

@@ -7,7 +7,7 @@ import { oneRow } from '../db/one-row.ts'
 import { type Statement, sql } from '../db/sql.ts'
 import type { LISTING_SEARCH, ServiceFunction, Store } from '../service/functions.ts'
 import { describeUnsent, leaveUnsent } from './leave-unsent.ts'
-import { booked, freed, reserved } from './money.ts'
+import { insertSpendChanges, newReservations, releasedReservations } from './money.ts'
 import type { TagOrigin } from './tag.ts'
 
 /** Budgets that hold for all projects together, in micro-dollars; null is no limit of our own. */
@@ -128,6 +128,7 @@ function outdatedTasks(post: PostToClaim): Statement {
  * again from the first attempt. A task that was adopted meanwhile is `posted`, and is left alone.
  */
 export async function dropStaleTasks(tx: Transaction, postId: string): Promise<void> {
+  const ownProblem = sql`coalesce(s.problem, (select p.problem from post p where p.id = ${postId}))`
   await tx`
     with ${staleTasks(postId)},
     failed as (
@@ -137,14 +138,14 @@ export async function dropStaleTasks(tx: Transaction, postId: string): Promise<v
       from stale s where k.id = s.id and k.state = 'planned' and s.status_code is not null
       returning k.payers, k.estimate_micros, k.reserved_at
     ),
-    leaving as materialized (
+    leaving as (
       select s.id, null::text as cut,
-        ${describeUnsent(sql`coalesce(s.problem, (select p.problem from post p where p.id = ${postId}))`)} as problem
+        ${describeUnsent(ownProblem)} as problem
       from stale s where s.status_code is null
     ),
     ${leaveUnsent()},
-    moved as (${freed('failed')} union all ${freed('gone')}),
-    ${booked()}
+    moved as (${releasedReservations('failed')} union all ${releasedReservations('gone')}),
+    ${insertSpendChanges}
     select`
 }
 
@@ -157,8 +158,8 @@ export async function renewReservations(tx: Transaction, post: PostToClaim): Pro
       from outdated o where k.id = o.id and k.state = 'planned'
       returning k.payers, k.estimate_micros, k.reserved_at
     ),
-    moved as (${freed('outdated')} union all ${reserved('renewed')}),
-    ${booked()}
+    moved as (${releasedReservations('outdated')} union all ${newReservations('renewed')}),
+    ${insertSpendChanges}
     select`
 }
 
@@ -228,13 +229,13 @@ export async function dropTasksOverBudget(
       from verdict v where k.id = v.id and k.state = 'planned' and k.status_code is not null
       returning k.payers, k.estimate_micros, k.reserved_at
     ),
-    leaving as materialized (
+    leaving as (
       select m.id, v.reason as cut, null::text as problem from mine m join verdict v using (id)
         where m.status_code is null
     ),
     ${leaveUnsent()},
-    moved as (${freed('failed')} union all ${freed('gone')}),
-    ${booked()}
+    moved as (${releasedReservations('failed')} union all ${releasedReservations('gone')}),
+    ${insertSpendChanges}
     select`
 }
 

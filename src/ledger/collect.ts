@@ -3,7 +3,7 @@
  * these common table expressions, so that history, task state and refund are one.
  */
 import { type Statement, sql } from '../db/sql.ts'
-import { booked } from './money.ts'
+import { insertSpendChanges } from './money.ts'
 
 /**
  * Ends the task of each result as `collected`, and refunds the billing units that were paid for and not
@@ -16,7 +16,7 @@ import { booked } from './money.ts'
  */
 export function collectTasks(): Statement {
   return sql`
-    open as materialized (
+    open as (
       select k.id, k.service_id from task k
       where k.service_id in (select service_id from result) and k.state = 'posted'
       order by k.id for update
@@ -52,5 +52,5 @@ export function collectTasks(): Statement {
       returning project_id, at, kind, amount_micros
     ),
     moved as (select project_id, at, kind, amount_micros as micros from refunded),
-    ${booked()}`
+    ${insertSpendChanges}`
 }

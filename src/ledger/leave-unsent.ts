@@ -1,7 +1,7 @@
 /** Planned tasks that leave the ledger unsent: their reservations end, and their slots are due again. */
 import type { Transaction } from '../db/database.ts'
 import { type Statement, sql } from '../db/sql.ts'
-import { booked, freed } from './money.ts'
+import { insertSpendChanges, releasedReservations } from './money.ts'
 
 /** Why a slot is a gap whose task was never sent. */
 const UNSENT = 'It was planned, but its slot ended before it could be sent.'
@@ -13,9 +13,9 @@ export function describeUnsent(problem: Statement): Statement {
 
 /**
  * Common table expressions over `leaving (id, cut, problem)`, planned tasks that are locked. They end in
- * `gone`, with the columns that `freed` takes. A task that was sent before stays as `dropped`, because the
- * service may still name its tag; the others are deleted. The slot goes on for as long as a watch asks for
- * it, also one that began after the task was planned.
+ * `gone`, with the columns that `releasedReservations` takes. A task that was sent before stays as `dropped`,
+ * because the service may still name its tag; the others are deleted. The slot goes on for as long as a watch
+ * asks for it, also one that began after the task was planned.
  */
 export function leaveUnsent(): Statement {
   const leaves = sql`k.id = any(array(select id from leaving)) and k.state = 'planned'`
@@ -25,7 +25,7 @@ export function leaveUnsent(): Statement {
         and k.attempt > 1 returning k.*
     ),
     deleted as (delete from task k where ${leaves} and k.attempt = 1 returning k.*),
-    gone as materialized (select * from kept union all select * from deleted),
+    gone as (select * from kept union all select * from deleted),
     due_again as (
       insert into due_slot (target_id, slot, ends_at, priority, captured_at, askers, cut, price_micros,
         problem)
@@ -50,7 +50,7 @@ export function leaveUnsent(): Statement {
  */
 export async function closeUnsentTasks(tx: Transaction, limit: number): Promise<number> {
   const [row] = await tx<{ tasks: number }[]>`
-    with over as materialized (
+    with over as (
       select k.id, k.status_code, coalesce((select p.problem from post p where p.id = k.post_id),
         k.problem) as problem from task k
       where k.id = any(array(
@@ -58,7 +58,8 @@ export async function closeUnsentTasks(tx: Transaction, limit: number): Promise<
           and slot_ends_at <= storerank_now()
           order by slot_ends_at limit ${limit})
         union all
-        (select id from task where attempt > 0 and state = 'planned' and post_id is null and slot_ends_at <= storerank_now()
+        (select id from task where attempt > 0 and state = 'planned' and post_id is null
+          and slot_ends_at <= storerank_now()
           order by slot_ends_at limit ${limit})))
       order by k.id for update
     ),
@@ -70,13 +71,13 @@ export async function closeUnsentTasks(tx: Transaction, limit: number): Promise<
         and k.id = any(array(select id from over))
       returning k.payers, k.estimate_micros, k.reserved_at
     ),
-    leaving as materialized (
+    leaving as (
       select id, null::text as cut, ${describeUnsent(sql`problem`)} as problem from over
         where status_code is null
     ),
     ${leaveUnsent()},
-    moved as (${freed('failed')} union all ${freed('gone')}),
-    ${booked()}
+    moved as (${releasedReservations('failed')} union all ${releasedReservations('gone')}),
+    ${insertSpendChanges}
     select count(*) as tasks from over`
   return row?.tasks ?? 0
 }

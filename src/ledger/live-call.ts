@@ -7,7 +7,7 @@
 import type { Transaction } from '../db/database.ts'
 import { LISTING_SEARCH, type Store } from '../service/functions.ts'
 import type { PostToClaim } from './claim-post.ts'
-import { booked, freed, reserved } from './money.ts'
+import { insertSpendChanges, newReservations, releasedReservations } from './money.ts'
 
 export interface LiveCall {
   readonly store: Store
@@ -53,8 +53,8 @@ export async function planCall(
       from target t, slot s, made m, project p where p.name = ${project}
       returning payers, estimate_micros, reserved_at
     ),
-    moved as (${reserved('inserted')}),
-    ${booked()}
+    moved as (${newReservations('inserted')}),
+    ${insertSpendChanges}
     select m.id, i.payers from made m, inserted i`
   if (made === undefined) throw new Error('The project of a search is gone.')
   return { ...made, store, function: LISTING_SEARCH }
@@ -67,7 +67,7 @@ export async function dropCall(tx: Transaction, postId: string): Promise<void> {
       delete from task k where k.post_id = ${postId} and k.state = 'posting'
       returning k.payers, k.estimate_micros, k.reserved_at
     ),
-    moved as (${freed('deleted')}),
-    ${booked()}
+    moved as (${releasedReservations('deleted')}),
+    ${insertSpendChanges}
     select`
 }

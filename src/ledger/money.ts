@@ -9,19 +9,21 @@ import { type Statement, sql } from '../db/sql.ts'
  * A select for `moved`: ends the reservations of the tasks of a relation.
  * @param relation has the columns payers, estimate_micros and reserved_at
  */
-export function freed(relation: string): Statement {
+export function releasedReservations(relation: string): Statement {
   return sql`
     select y.project_id, r.reserved_at as at, 'reserved' as kind,
       -share_of(r.estimate_micros, cardinality(r.payers), y.place) as micros
-    from ${sql.identifier(relation)} r cross join lateral unnest(r.payers) with ordinality as y (project_id, place)`
+    from ${sql.identifier(relation)} r
+    cross join lateral unnest(r.payers) with ordinality as y (project_id, place)`
 }
 
-/** A select for `moved`: the reservations of the tasks of a relation, with the columns that `freed` takes. */
-export function reserved(relation: string): Statement {
+/** A select for `moved`: the reservations of the tasks of a relation with the same columns. */
+export function newReservations(relation: string): Statement {
   return sql`
     select y.project_id, r.reserved_at as at, 'reserved' as kind,
       share_of(r.estimate_micros, cardinality(r.payers), y.place) as micros
-    from ${sql.identifier(relation)} r cross join lateral unnest(r.payers) with ordinality as y (project_id, place)`
+    from ${sql.identifier(relation)} r
+    cross join lateral unnest(r.payers) with ordinality as y (project_id, place)`
 }
 
 /**
@@ -29,8 +31,7 @@ export function reserved(relation: string): Statement {
  * the days on which it counts. `kind` is reserved, or that of a charge. It inserts and locks nothing:
  * transitions of the same day never wait for each other, and the holder of the ledger's lock folds.
  */
-export function booked(): Statement {
-  return sql`
+export const insertSpendChanges = sql`
     booked as (
       insert into spend_change (scope, begins_at, ends_at, reserved_micros, charged_micros, refunded_micros,
         duplicate_micros,
@@ -51,4 +52,3 @@ export function booked(): Statement {
       cross join lateral money_days(m.project_id, m.at) d
       group by d.scope, d.begins_at, d.ends_at
     )`
-}

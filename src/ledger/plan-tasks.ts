@@ -4,7 +4,7 @@
  */
 import type { Transaction } from '../db/database.ts'
 import { MAX_TASKS_PER_POST } from '../service/post-tasks.ts'
-import { booked } from './money.ts'
+import { insertSpendChanges } from './money.ts'
 
 /**
  * Makes tasks of what the temporary table `decided` buys (see `admission`), with their posts: packing them
@@ -50,7 +50,7 @@ export async function planTasks(tx: Transaction): Promise<string[]> {
       from (select payers, price_micros, count(*) as tasks from bought group by 1, 2) a
       cross join lateral unnest(a.payers) with ordinality as y (project_id, place)
     ),
-    ${booked()}
+    ${insertSpendChanges}
     select array_agg(id order by place) as ids from new_post`
   return row?.ids ?? []
 }

@@ -4,7 +4,7 @@ import { sql } from '../db/sql.ts'
 import { TIMINGS } from '../timings.ts'
 import { settleKnownPosts } from './adopt.ts'
 import { lockTasksOfPosts } from './lock.ts'
-import { booked, freed } from './money.ts'
+import { insertSpendChanges, releasedReservations } from './money.ts'
 
 export interface UnknownPosts {
   readonly unknownPosts: number
@@ -54,7 +54,8 @@ export async function countSendingPosts(db: SqlRunner, runner: string): Promise<
  * @param afterDays when the service has forgotten the tags
  */
 export async function giveUpUnknownPosts(tx: Transaction, afterDays: number): Promise<void> {
-  const isForgotten = sql`state = 'unknown' and send_before < clock_timestamp() - make_interval(days => ${afterDays})`
+  const isForgotten = sql`
+    state = 'unknown' and send_before < clock_timestamp() - make_interval(days => ${afterDays})`
   const forgotten = await tx<{ id: string }[]>`select id from post where ${isForgotten}`
   if (forgotten.length === 0) return
   await lockTasksOfPosts(
@@ -72,8 +73,8 @@ export async function giveUpUnknownPosts(tx: Transaction, afterDays: number): Pr
       where k.post_id = any(${postIds}) and k.state = 'posting'
       returning k.payers, k.estimate_micros, k.reserved_at
     ),
-    moved as (${freed('ended')}),
-    ${booked()}
+    moved as (${releasedReservations('ended')}),
+    ${insertSpendChanges}
     select`
   await settleKnownPosts(tx, postIds)
 }

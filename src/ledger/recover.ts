@@ -7,7 +7,7 @@ import type { Price } from '../account/prices.ts'
 import type { Transaction } from '../db/database.ts'
 import type { PostedTask } from '../service/posted-task.ts'
 import { adoptTasks, type CreatedTask, type Evidence } from './adopt.ts'
-import { booked, freed, reserved } from './money.ts'
+import { insertSpendChanges, newReservations, releasedReservations } from './money.ts'
 import type { TagOrigin, TaskTag } from './tag.ts'
 
 /** A task as the service lists it. */
@@ -49,7 +49,7 @@ export async function recoverTasks(
   const total = { adopted: 0, duplicates: 0, netMicros: 0 }
   for (const tasks of groupByAttempt(listed)) {
     await fillListed(tx, tasks, prices)
-    await dropForgottenTwins(tx)
+    await dropTasksBoughtUnderAnotherId(tx)
     await repeatTasks(tx)
     await insertForgottenTasks(tx)
     const { adopted, duplicates } = await adoptTasks(tx, tasks.map(toCreated), overdueAfterMs)
@@ -143,7 +143,7 @@ async function fillListed(
  * or after it was restored. A task that was sent before stays as `dropped`, because the service may still
  * name its tag.
  */
-export async function dropForgottenTwins(tx: Transaction): Promise<void> {
+export async function dropTasksBoughtUnderAnotherId(tx: Transaction): Promise<void> {
   await tx`
     with twin as (
       select k.id from task k join listed l on l.target_id = k.target_id and l.slot = k.slot
@@ -161,8 +161,8 @@ export async function dropForgottenTwins(tx: Transaction): Promise<void> {
       returning k.payers, k.estimate_micros, k.reserved_at
     ),
     gone as (select * from kept union all select * from deleted),
-    moved as (${freed('gone')}),
-    ${booked()}
+    moved as (${releasedReservations('gone')}),
+    ${insertSpendChanges}
     select`
 }
 
@@ -181,8 +181,8 @@ export async function repeatTasks(tx: Transaction): Promise<void> {
       from listed l where k.id = l.task_id and k.attempt < l.attempt and k.state in ('posted', 'failed')
       returning k.payers, k.estimate_micros, k.reserved_at
     ),
-    moved as (${reserved('again')}),
-    ${booked()}
+    moved as (${newReservations('again')}),
+    ${insertSpendChanges}
     select`
   await tx`update task k set attempt = l.attempt from listed l where k.id = l.task_id
     and k.attempt < l.attempt`
@@ -218,8 +218,8 @@ export async function insertForgottenTasks(tx: Transaction): Promise<void> {
       returning state, payers, estimate_micros, reserved_at
     ),
     reserving as (select * from inserted where state = 'planned'),
-    moved as (${reserved('reserving')}),
-    ${booked()}
+    moved as (${newReservations('reserving')}),
+    ${insertSpendChanges}
     select`
 }
 
@@ -250,7 +250,7 @@ async function bookKnownRefunds(tx: Transaction): Promise<number> {
       where k.service_id = l.service_id and k.state = 'posted' and l.is_done
     ),
     moved as (select project_id, at, kind, amount_micros as micros from refunded),
-    ${booked()}
+    ${insertSpendChanges}
     select coalesce((select sum(amount_micros) from refunded), 0)::bigint + coalesce((
       select sum(c.amount_micros) from listed l join charge c on c.service_id = l.service_id
         and c.kind in ('charge', 'duplicate')), 0)::bigint as "netMicros"`

@@ -42,7 +42,7 @@ export async function releaseTasks(
  * @returns the tasks that are to be posted again; the others had asked for pages before, and are refused for
  *   good
  */
-export async function wantPages(
+export async function switchToHtmlPages(
   tx: SqlRunner,
   postId: string,
   refused: readonly TaskTag[],
@@ -69,7 +69,7 @@ export async function releasePost(
   problem: string,
 ): Promise<boolean> {
   const [row] = await sql<{ released: boolean }[]>`
-    with locked as materialized (
+    with locked as (
       select id from task where post_id = ${postId} and state = 'posting' order by id for update
     ),
     held as (

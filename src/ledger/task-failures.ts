@@ -4,7 +4,7 @@
  */
 import type { SqlRunner, Transaction } from '../db/database.ts'
 import { TIMINGS } from '../timings.ts'
-import { booked, freed, reserved } from './money.ts'
+import { insertSpendChanges, newReservations, releasedReservations } from './money.ts'
 import type { TaskTag } from './tag.ts'
 
 /** A task that the POST itself refused. */
@@ -53,7 +53,7 @@ const UNUSABLE_ANSWERS = 5
 export async function askAgain(tx: Transaction, answers: readonly UnusableAnswer[]): Promise<Set<string>> {
   if (answers.length === 0) return new Set()
   const rows = await tx<{ serviceId: string }[]>`
-    with open as materialized (
+    with open as (
       select id from task
       where service_id = any(${answers.map((answer) => answer.serviceId)}::text[])
         and state = 'posted'
@@ -97,8 +97,8 @@ export async function failRefusedTasks(
         and k.state = 'posting'
       returning k.payers, k.estimate_micros, k.reserved_at
     ),
-    moved as (${freed('ended')}),
-    ${booked()}
+    moved as (${releasedReservations('ended')}),
+    ${insertSpendChanges}
     select 1 from ended`
   return rows.length
 }
@@ -151,8 +151,8 @@ export async function postAgain(
         and k.slot_ends_at > storerank_now() and k.charged_posts < ${maxAttempts}
       returning o.old_id, k.payers, k.estimate_micros, k.reserved_at
     ),
-    moved as (${reserved('again')}),
-    ${booked()}
+    moved as (${newReservations('again')}),
+    ${insertSpendChanges}
     select old_id as "serviceId" from again`
   const reposted = new Set(rows.map((row) => row.serviceId))
   await failResults(
@@ -185,7 +185,7 @@ export async function readWaitingAttempts(sql: SqlRunner): Promise<WaitingAttemp
 export async function rejectResults(tx: Transaction, unreadable: readonly UnreadableResult[]): Promise<void> {
   if (unreadable.length === 0) return
   await tx`
-    with open as materialized (
+    with open as (
       select k.id, k.service_id, k.target_id, k.slot from task k
       where k.service_id = any(${unreadable.map((result) => result.serviceId)}::text[])
         and k.state = 'posted'

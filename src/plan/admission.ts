@@ -54,7 +54,7 @@ export async function readBudgets(
 /** The common table expression `budget (scope, whole_micros, left_micros)`. */
 export function budgetRows(budgets: readonly ScopeBudget[]): Statement {
   return sql`
-    budget as materialized (
+    budget as (
       select * from unnest(
         ${budgets.map(({ scope }) => scope)}::int[],
           ${budgets.map(({ wholeMicros }) => wholeMicros)}::bigint[],
@@ -87,7 +87,7 @@ export function admission(due: Statement, { prices, budgets }: AdmissionInput): 
   return sql`
     with ${due},
     ${budgetRows(budgets)},
-    price as materialized (
+    price as (
       select * from unnest(
         ${prices.map((price) => price.store)}::text[], ${prices.map((price) => price.function)}::text[],
         ${prices.map((price) => price.billingUnitResults)}::int[],
@@ -100,17 +100,18 @@ export function admission(due: Statement, { prices, budgets }: AdmissionInput): 
         else p.normal_micros end) as price_micros
       from due d join price p using (store, function)
     ),
+    -- Materialized: estimated anew, each asker would be compared with the budget of each project.
     asking as materialized (
       select p.place, p.price_micros, y.scope from priced p cross join lateral unnest(p.askers) y (scope)
       where exists (select from budget where scope > 0)
     ),
-    queue as materialized (
+    queue as (
       select place, scope, is_too_dear, not is_too_dear and sum(price_micros) filter (where not is_too_dear)
         over (partition by scope order by place) <= left_micros as affords
       from (select a.*, b.left_micros, a.price_micros > b.whole_micros as is_too_dear from asking a
         join budget b using (scope)) q
     ),
-    refused as materialized (
+    refused as (
       select place, array_agg(scope order by scope) as projects, bool_and(is_too_dear) as is_too_dear
       from queue where not affords group by place
     ),
@@ -120,6 +121,7 @@ export function admission(due: Statement, { prices, budgets }: AdmissionInput): 
         else array(select y.id from unnest(p.askers) y (id) where y.id <> all(r.projects)) end as payers
       from priced p left join refused r using (place)
     ),
+    -- Materialized: each target would read all budgets again to find this one.
     overall as materialized (select whole_micros, left_micros from budget where scope = 0),
     decided as (
       select a.*, case

@@ -126,7 +126,7 @@ function cost(): Statement {
  */
 function daysOf(question: ForecastQuestion): Statement {
   return sql`
-    with line as materialized (${linesOf(question)}),
+    with line as (${linesOf(question)}),
     cost as (
       select 0 as scope, 'UTC' as timezone, every, slot, sum(price_micros) as micros, count(*) as tasks
       from line where is_first group by every, slot

@@ -7,7 +7,7 @@ import type { Database } from '../db/database.ts'
 import { adoptTasks, type CreatedTask, settleKnownPosts } from '../ledger/adopt.ts'
 import { lockTasksOfPosts } from '../ledger/lock.ts'
 import { markUnknown } from '../ledger/posts.ts'
-import { type Released, releaseTasks, wantPages } from '../ledger/release.ts'
+import { type Released, releaseTasks, switchToHtmlPages } from '../ledger/release.ts'
 import { parseTag } from '../ledger/tag.ts'
 import { failRefusedTasks, type Refusal } from '../ledger/task-failures.ts'
 import { adviseOnRefusal, explainTaskRefusal } from '../service/account-advice.ts'
@@ -93,7 +93,7 @@ export async function settlePost(
       select from post where id = ${claim.postId} and token = ${claim.token} and state = 'sending' for update`
     const decided = { failed: 0, released: 0 }
     if (holdsClaim.length > 0) {
-      const fetchable = await wantPages(tx, claim.postId, undelivered)
+      const fetchable = await switchToHtmlPages(tx, claim.postId, undelivered)
       decided.released = await releaseTasks(tx, claim.postId, [
         ...refused.map(explainRefusal),
         ...fetchable.map((task) => ({ ...task, problem: null })),

@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { deliverChannel } from '../alerts/deliver.ts'
 import { createFetchOrder, fetchResults } from '../collect/fetch.ts'
-import { outlastOutage } from '../db/outage.ts'
+import { retryWhileDatabaseIsDown } from '../db/outage.ts'
 import { startDeadline } from '../deadline.ts'
 import { AccountError, LeaseLostError, StorerankError, UnavailableError } from '../errors.ts'
 import { createDictionary } from '../history/dictionary.ts'
@@ -108,7 +108,7 @@ function fetchHandler(context: JobContext, state: RunnerState) {
         fetchResults(client, items, settings.maxConcurrentRequests, signal, onAllBegun),
       )
       const store = () => storeFetched(deps, fetched, (tx) => context.queue.completeFetch(tx, job))
-      const stored = await outlastOutage(store, AbortSignal.any([signal, lease.signal]))
+      const stored = await retryWhileDatabaseIsDown(store, AbortSignal.any([signal, lease.signal]))
       state.progress.stored += stored.stored
       const log = context.log.child({ jobId: job.id })
       log.info({ results: items.length, ...stored }, 'batch stored')

@@ -20,7 +20,7 @@ import {
 import { describeMoves, formatPoint, isBetter, isWorse } from './words.ts'
 
 /** A day of which less than this share was measured is told. */
-const ENOUGH_SHARE = 0.8
+const FULL_BATCH_SHARE = 0.8
 const DAYS_TOLD = 3
 
 /** A sentence or a few, and what they are about. */
@@ -225,7 +225,7 @@ function describeGaps(report: Report): string[] {
     const counts = GAPS.map((gap) => [gap, gaps[gap][n] ?? 0] as const).filter(([, slots]) => slots > 0)
     const missing = counts.reduce((sum, [, slots]) => sum + slots, 0)
     const due = missing + (measured[n] ?? 0)
-    if (due === 0 || (due - missing) / due >= ENOUGH_SHARE) return []
+    if (due === 0 || (due - missing) / due >= FULL_BATCH_SHARE) return []
     const share = missing === due ? 'nothing' : `only ${formatPercent((100 * (due - missing)) / due)}`
     return [
       {

@@ -2,7 +2,7 @@
  * What planning and closing cost by the number of watches: CPU of the database and of this process, seconds,
  * temporary files; and the same again when nothing is due.
  */
-import { keepTables } from '../../src/db/analyze.ts'
+import { analyzeAndVacuum } from '../../src/db/analyze.ts'
 import type { Database } from '../../src/db/database.ts'
 import { closeEndedSlots } from '../../src/history/close-slots.ts'
 import { makePartitionsAhead } from '../../src/history/partitions.ts'
@@ -136,7 +136,7 @@ export async function measurePlanning(db: Database, watches: number): Promise<Me
   await db.sql`checkpoint`
   const planning = await measure(db, plan)
   // As the job `track` does after each plan.
-  await keepTables(db)
+  await analyzeAndVacuum(db)
   const nothingDue = await measure(db, plan)
   const nothingOver = await measure(db, close)
   const outstanding = await measure(db, () => readOutstanding(db, QUIET_MS))

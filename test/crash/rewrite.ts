@@ -126,7 +126,10 @@ export const FAIL_POINTS: Readonly<Record<string, Rewrite>> = {
       find: /await enqueue\(tx, items\)/g,
       replace: `globalThis.crashPoint('${point}', null)\nawait enqueue(tx, items)`,
     }),
-    'between fetching and storing': before('queue/runner.ts', 'const stored = await outlastOutage('),
+    'between fetching and storing': before(
+      'queue/runner.ts',
+      'const stored = await retryWhileDatabaseIsDown(',
+    ),
     'between delivery and storing': before(
       'collect/webhooks.ts',
       'if (fetched.length > 0) await deps.store(fetched)',

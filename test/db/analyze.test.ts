@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { analyzeGrownTables, keepTables, vacuumFilledTables } from '../../src/db/analyze.ts'
+import { analyzeAndVacuum, analyzeGrownTables, vacuumFilledTables } from '../../src/db/analyze.ts'
 import { type Database, openDatabase } from '../../src/db/database.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 
@@ -82,7 +82,7 @@ test('a table that was filled is analyzed and vacuumed at once, with its partial
       select n, now(), now(), 1, 1200, '{1}' from generate_series(1, 60000) n`
     await tx`select pg_stat_force_next_flush()`
   })
-  await keepTables(db)
+  await analyzeAndVacuum(db)
   assert.equal(await rowsOf('task'), 60_000)
   assert.equal(await rowsOf('task_unpacked'), 60_000)
   const [planned] = await sql<{ share: number }[]>`

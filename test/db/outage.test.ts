@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { outlastOutage } from '../../src/db/outage.ts'
+import { retryWhileDatabaseIsDown } from '../../src/db/outage.ts'
 
 const failure = (message: string, code: string) => Object.assign(new Error(message), { code })
 const WORKER_REFUSES = failure('connection to the remote node failed', '08006')
@@ -9,7 +9,7 @@ const WORKER_LOST = failure('failure on connection marked as essential: 10.0.0.1
 test('work is done again while the database or a worker of it is away', async () => {
   for (const outage of [WORKER_REFUSES, WORKER_LOST]) {
     let attempts = 0
-    const done = await outlastOutage(async () => {
+    const done = await retryWhileDatabaseIsDown(async () => {
       attempts += 1
       if (attempts === 1) throw outage
       return 'stored'
@@ -25,7 +25,7 @@ test('what the database refuses is not tried again, and nothing is once the time
     attempts += 1
     throw error
   }
-  await assert.rejects(outlastOutage(fail(refused), new AbortController().signal), refused)
-  await assert.rejects(outlastOutage(fail(WORKER_REFUSES), AbortSignal.abort()), WORKER_REFUSES)
+  await assert.rejects(retryWhileDatabaseIsDown(fail(refused), new AbortController().signal), refused)
+  await assert.rejects(retryWhileDatabaseIsDown(fail(WORKER_REFUSES), AbortSignal.abort()), WORKER_REFUSES)
   assert.equal(attempts, 2)
 })

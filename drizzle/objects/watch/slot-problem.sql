@@ -5,22 +5,18 @@ with recent as (
   select storerank_now() - interval '63 days' as from_slot
 ), failed as (
   select f.target_id, latest.slot, latest.reason
-  from (select distinct h.target_id from ranking_row h where h.gap = 'failed'
-    and h.slot > (select from_slot from recent)) f
+  from (
+    select h.target_id from ranking_row h where h.gap = 'failed' and h.slot > (select from_slot from recent)
+    union
+    select h.target_id from app_snapshot h where h.gap = 'failed' and h.slot > (select from_slot from recent)
+  ) f
   cross join lateral (
-    select h.slot, h.gap, h.reason from ranking_row h where h.target_id = f.target_id
-      and h.slot > (select from_slot from recent)
-    order by h.slot desc limit 1
-  ) latest
-  where latest.gap = 'failed'
-  union all
-  select f.target_id, latest.slot, latest.reason
-  from (select distinct h.target_id from app_snapshot h where h.gap = 'failed'
-    and h.slot > (select from_slot from recent)) f
-  cross join lateral (
-    select h.slot, h.gap, h.reason from app_snapshot h where h.target_id = f.target_id
-      and h.slot > (select from_slot from recent)
-    order by h.slot desc limit 1
+    select h.slot, h.gap, h.reason from ranking_row h
+    where h.target_id = f.target_id and h.slot > (select from_slot from recent)
+    union all
+    select h.slot, h.gap, h.reason from app_snapshot h
+    where h.target_id = f.target_id and h.slot > (select from_slot from recent)
+    order by slot desc limit 1
   ) latest
   where latest.gap = 'failed'
 ), budget (reason, whose, setting) as (
@@ -61,8 +57,7 @@ cross join lateral (
   join target t on t.id = p.target_id
   where p.target_id = told.target_id and coalesce(p.ended_at, 'infinity') = 'infinity'
     and (told.slot is null or told.slot = slot_of(p.every, (select storerank_now())))
-
 ) w;
 comment on view slot_problem is
-  'Watches whose present slot the budget does not reach, or whose last one failed: part of watch_problem';
+  'Watches whose present slot the budget does not reach, or whose last one failed: part of watch_problem.';
 comment on column slot_problem.problem is 'money, dearer_than_budget or last_slot_failed.';

@@ -39,5 +39,5 @@ group by s.store, s.location_code, s.language_code, s.folded
 having count(*) > 1;
 comment on view spelling_problem is
   'Keywords that differ in case alone, once for all spellings, at the one that came last: part of '
-  'watch_problem';
+  'watch_problem.';
 comment on column spelling_problem.problem is 'differs_in_case.';

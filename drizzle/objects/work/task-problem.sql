@@ -3,18 +3,15 @@
 -- more.
 create or replace view task_problem as
 select t.ended_at as at, 'failed' as kind, g.store, g.function, g.subject, g.location_code, g.language_code,
-  t.slot,
-  t.id as task_id, t.service_id, t.status_code, coalesce(t.problem, 'The task failed.') as message
-from task t
-join target g on g.id = t.target_id
+  t.slot, t.id as task_id, t.service_id, t.status_code, coalesce(t.problem, 'The task failed.') as message
+from task t join target g on g.id = t.target_id
 where t.state = 'failed' and not exists (select from rejected_result r where r.task_id = t.id)
 union all
 select r.received_at, 'rejected', g.store, g.function, g.subject, g.location_code, g.language_code, r.slot,
   r.task_id, r.service_id, null,
   format('The result was refused at %s: %s. Its body is kept in rejected_result.', r.path,
     rtrim(r.problem, '.'))
-from rejected_result r
-join target g on g.id = r.target_id
+from rejected_result r join target g on g.id = r.target_id
 union all
 select p.send_before, 'unknown', p.store, p.function, null, null, null, null, null, null, null,
   case when count(t.id) = 0
@@ -22,28 +19,22 @@ select p.send_before, 'unknown', p.store, p.function, null, null, null, null, nu
       'ids of its tasks.'
   else format('Whether the service took %s tasks is unknown since %s: %s. Their money stays '
     'reserved until %s.',
-    count(t.id),
-    utc_second(p.send_before),
-    coalesce(rtrim(p.problem, '.'), 'no answer came'),
+    count(t.id), utc_second(p.send_before), coalesce(rtrim(p.problem, '.'), 'no answer came'),
     case when p.scanned_at is null then 'the service''s own list has been searched for them twice'
       else format('the service''s own list is searched for them a second time; the first search began %s',
         utc_second(p.scanned_at)) end) end
-from post p
-left join task t on t.post_id = p.id and t.state = 'posting'
+from post p left join task t on t.post_id = p.id and t.state = 'posting'
 where p.state = 'unknown'
 group by p.id
 union all
-select at, kind, store, function, subject, location_code, language_code, slot, task_id, service_id,
-  status_code, message
-from charge_problem
+select * from charge_problem
 union all
 select coalesce(t.overdue_at, t.posted_at), 'overdue', g.store, g.function, g.subject, g.location_code,
   g.language_code, t.slot, t.id, t.service_id, t.status_code,
     format('It was posted at %s, and %s. It stays open and is asked for by its id.',
     utc_second(t.posted_at),
     coalesce('the last answer was: ' || rtrim(t.problem, '.'), 'no ready list has named it'))
-from task t
-join target g on g.id = t.target_id
+from task t join target g on g.id = t.target_id
 where t.id = any(array(
   select k.id from task k where k.attempt > 0 and k.state = 'posted' and k.overdue_at < now()
   union all
@@ -55,19 +46,16 @@ select f.at, 'service_failure', g.store, g.function, g.subject, g.location_code,
     then format('The service could not deliver its webhook (%s%s%s). %s',
       f.function, ', HTTP ' || nullif(f.http_code, 0), ': ' || rtrim(f.error_message, '.'),
       case when f.resent_at is null then 'The ready list names the task instead, and its result is fetched.'
-        else format('It was asked at %s to send it again.',
-          utc_second(f.resent_at)) end)
+        else format('It was asked at %s to send it again.', utc_second(f.resent_at)) end)
     else format('The service lists it as failed at %s%s. It stays open until its result says so.', f.function,
       ': ' || rtrim(f.error_message, '.')) end
 from service_failure f
-join task t on t.service_id = f.service_id
-join target g on g.id = t.target_id
+join task t on t.service_id = f.service_id join target g on g.id = t.target_id
 where t.state = 'posted'
 union all
 select t.ended_at, 'incomplete', g.store, g.function, g.subject, g.location_code, g.language_code, t.slot,
   t.id, t.service_id, t.status_code, t.problem
-from task t
-join target g on g.id = t.target_id
+from task t join target g on g.id = t.target_id
 where t.state = 'collected' and t.problem is not null;
 comment on view task_problem is
   'What went wrong with tasks: failed, unreadable, of unknown outcome, paid twice, charged otherwise '

@@ -243,12 +243,12 @@ export async function refuseNewerSchema({ sql: db }: Database): Promise<void> {
 /**
  * Makes the roles of people where they are missing and gives them their rights, also when they were made by
  * hand since the migration.
- * @returns what hindered it, as a sentence; null when all is well
+ * @returns what hindered it, and who else may write, as sentences; null where all is well
  */
-export async function grantRoles({ begin }: Database): Promise<string | null> {
+export async function grantRoles({ begin }: Database): Promise<readonly (string | null)[]> {
   return begin(async (tx) => {
     await waitForMigrations(tx)
-    return roles.grantRoles(tx, PRESENT.objects.grants)
+    return [await roles.grantRoles(tx, PRESENT.objects.grants), await roles.describeOtherWriters(tx)]
   }, LOCKING)
 }
 

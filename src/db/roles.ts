@@ -58,6 +58,33 @@ async function explainMissingRoles(tx: Transaction): Promise<string> {
   )
 }
 
+/**
+ * Which roles beside ours may write what no editor may, as a sentence; null when there are none. A hosted
+ * database may have default privileges that give each new table to the login of its public API.
+ */
+export async function describeOtherWriters(tx: Transaction): Promise<string | null> {
+  const writers = await tx<{ name: string; tables: number }[]>`
+    select case a.grantee when 0 then 'public' else a.grantee::regrole::text end as name,
+      count(distinct c.oid) as tables
+    from pg_class c cross join lateral aclexplode(c.relacl) a
+    where c.relkind in ('r', 'p') and not c.relispartition and c.relnamespace = 'public'::regnamespace
+      and a.grantee <> c.relowner and a.privilege_type in ('INSERT', 'UPDATE', 'DELETE', 'TRUNCATE')
+      and not coalesce((select rolsuper from pg_roles where oid = a.grantee), false)
+      and not exists (
+        select from aclexplode(c.relacl) e
+        where e.grantee::regrole::text = 'storerank_editor' and e.privilege_type = a.privilege_type)
+    group by 1 order by 1`
+  if (writers.length === 0) return null
+  const names = writers.map(({ name }) => name).join(', ')
+  const tables = Math.max(...writers.map((writer) => writer.tables))
+  return (
+    `Others gave rights to write into ${tables} tables of storerank to ${names}: whoever has such a login ` +
+    `can change what was bought and paid. Take them away: revoke all on all tables in schema public from ` +
+    `${names}; alter default privileges in schema public revoke all on tables from ${names}; and then ` +
+    '`storerank migrate` gives ours again.'
+  )
+}
+
 /** What a person granted to a role of their own on one of our views. */
 export interface OwnGrant {
   readonly view: string

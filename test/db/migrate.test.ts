@@ -163,6 +163,29 @@ async function leaveOlderObjects(sql: postgres.Sql): Promise<void> {
         || '{view public.rank_gone, function public.explain_status(pg_catalog.text), function public.gone(timestamp with time zone)}'::text[]`)
 }
 
+test('rights to write that a hosted database gives to others are told, with what takes them away', async (t) => {
+  const database = await createEmptyDatabase()
+  const { sql } = database
+  const anyone = `anyone_${database.sql.options.database}`
+  t.after(async () => {
+    await database.drop()
+    await connect(t, process.env.TEST_DATABASE_URL ?? '').unsafe(`drop role ${anyone}`)
+  })
+  await sql.unsafe(`create role ${anyone} nologin;
+    alter default privileges in schema public grant all on tables to ${anyone}`)
+  const env = { DATABASE_URL: database.url }
+  const first = await callCommand(['migrate'], { env })
+  const [, names, take = ''] =
+    /\nOthers gave rights to write into \d+ tables of storerank to (.*): .* Take them away: (.*); and then /.exec(
+      first.stdout,
+    ) ?? []
+  assert.equal(names, anyone, first.stdout)
+  await sql.unsafe(take)
+  await sql.unsafe(`create role mine_${anyone}; grant insert on keyword_watch to mine_${anyone}`)
+  assert.equal((await callCommand(['migrate'], { env })).stdout, DONE)
+  await sql.unsafe(`drop owned by mine_${anyone}; drop role mine_${anyone}`)
+})
+
 describe('the roles of people', () => {
   test('are not made by who may not, and have their rights once they are made', async (t) => {
     const { url } = await attach(t, await makeHome(t))

@@ -17,9 +17,9 @@ export const migrate = command({
     const queue = await openQueue(db.url, log)
     await queue.stop(0)
     if (distributes) await distribute(db.url)
-    const hindrance = await grantRoles(db)
+    const hindrances = await grantRoles(db)
     const distributed = distributes ? ', and its history is distributed' : ''
     const done = `The database is at the schema of this version${distributed}.`
-    return { parts: [done, hindrance] }
+    return { parts: [done, ...hindrances] }
   },
 })

@@ -107,7 +107,8 @@ describe('a claim', () => {
   test('brings what the service has to be told of each task', async () => {
     const { sql: db } = world.db
     const place = { project: 'fitness', location_code: 2840, language_code: 'en' }
-    await db`insert into chart_watch ${sql.row({ ...place, collection: 'topselling_free', category: 'game' })}`
+    await db`
+      insert into chart_watch ${sql.row({ ...place, collection: 'topselling_free', category: 'game' })}`
     await db`
       insert into chart_watch ${sql.row({ ...place, collection: 'topselling_free', depth: 7, priority: 2 })}`
     await db`insert into chart_watch

@@ -234,8 +234,8 @@ describe('without money', () => {
     const [gap] = await world.db.sql`select reason from ranking where gap = 'failed'`
     assert.equal(
       gap?.reason,
-      '40205: The duplicate task limit per hour has been exceeded. The account limits how often the same task ' +
-        'may be posted: raise that limit there, or measure less often.',
+      '40205: The duplicate task limit per hour has been exceeded. The account limits how often the same ' +
+        'task may be posted: raise that limit there, or measure less often.',
     )
   })
 

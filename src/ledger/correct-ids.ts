@@ -30,7 +30,11 @@ export async function correctIds(
   if (others.length === 0) return
   const tasksById = new Map(listed.map(({ serviceId, taskId }) => [serviceId, taskId]))
   const unlisted = others.filter(({ taskId, oldId }) => tasksById.get(oldId) !== taskId)
-  const wrong = keepMovable([...new Map(unlisted.map((other) => [other.taskId, other])).values()])
+  const wrong = keepMovable(
+    await addEarlierAttempts(db.sql, listed, [
+      ...new Map(unlisted.map((other) => [other.taskId, other])).values(),
+    ]),
+  )
   if (wrong.length === 0) return
   await db.begin((tx) => moveIds(tx, wrong))
   log?.warn({ tasks: wrong.length }, "ids of tasks were wrong, and are corrected by the service's own list")
@@ -41,10 +45,55 @@ function findOtherIds(sql: SqlRunner, listed: readonly CreatedTask[]): Promise<W
   return sql<WrongId[]>`
     select k.id as "taskId", k.service_id as "oldId", l.service_id as "newId",
       exists (select from charge c where c.service_id = l.service_id) as "isTaken"
-    from unnest(${listed.map((task) => task.taskId)}::uuid[], ${listed.map((task) => task.attempt)}::int[],
-      ${listed.map((task) => task.serviceId)}::text[]) as l (task_id, attempt, service_id)
+    from ${listedRows(listed)}
     join task k on k.id = l.task_id and k.attempt = l.attempt
     where k.service_id <> l.service_id`
+}
+
+/**
+ * An id that is wrong may have stood for an attempt that was repeated since: then only the charge of that
+ * attempt has it, and moves to the id under which the list has the attempt.
+ */
+async function addEarlierAttempts(
+  sql: SqlRunner,
+  listed: readonly CreatedTask[],
+  wrong: readonly WrongId[],
+): Promise<readonly WrongId[]> {
+  const left = new Set(wrong.map(({ oldId }) => oldId))
+  const blocking = wrong.filter(({ isTaken, newId }) => isTaken && !left.has(newId)).map(({ newId }) => newId)
+  if (blocking.length === 0) return wrong
+  const earlier = await findEarlierIds(sql, listed, blocking)
+  const given = new Set(wrong.map(({ newId }) => newId))
+  const added: WrongId[] = []
+  for (const each of earlier) {
+    if (left.has(each.oldId) || given.has(each.newId)) continue
+    left.add(each.oldId)
+    given.add(each.newId)
+    added.push(each)
+  }
+  return added.length === 0 ? wrong : addEarlierAttempts(sql, listed, [...wrong, ...added])
+}
+
+/** Earlier attempts that are charged under one of the ids, and listed under another one without a charge. */
+function findEarlierIds(
+  sql: SqlRunner,
+  listed: readonly CreatedTask[],
+  ids: readonly string[],
+): Promise<WrongId[]> {
+  return sql<WrongId[]>`
+    select distinct k.id as "taskId", c.service_id as "oldId", l.service_id as "newId",
+      exists (select from charge o where o.service_id = l.service_id) as "isTaken"
+    from charge c join task k on k.target_id = c.target_id and k.slot = c.slot
+    join ${listedRows(listed)} on l.task_id = k.id and l.attempt < k.attempt
+    where c.service_id = any(${ids}::text[]) and k.service_id is distinct from c.service_id
+      and not exists (select from charge o where o.service_id = l.service_id
+        and o.target_id = k.target_id and o.slot = k.slot)
+    order by 1, 2, 3`
+}
+
+function listedRows(listed: readonly CreatedTask[]) {
+  return sql`unnest(${listed.map((task) => task.taskId)}::uuid[], ${listed.map((task) => task.attempt)}::int[],
+    ${listed.map((task) => task.serviceId)}::text[]) as l (task_id, attempt, service_id)`
 }
 
 /** An id that has a charge moves to another task only when the task that has it leaves it as well. */

@@ -31,11 +31,18 @@ let postbackUrl: Secret
 before(async () => {
   world = await createWorld({
     sandbox: {
+      // A delivery before its post is settled is of no task that we know.
+      readyMs: 200,
       callsPerMinute: 100_000,
       requestsInFlight: 100,
-      faults: { ...Object.fromEntries(FAULTS_OF_ALL.map((kind) => [kind, RATE])), storeBurst: BURST },
+      faults: {
+        ...Object.fromEntries(FAULTS_OF_ALL.map((kind) => [kind, RATE])),
+        // There are few posts of several tasks.
+        turnedIds: 0.3,
+        storeBurst: BURST,
+      },
     },
-    settings: { callsPerMinute: 100_000, overdueAfterMs: 1_000, reconcileQuietMs: 5_000 },
+    settings: { callsPerMinute: 100_000, overdueAfterMs: 1_000, reconcileQuietMs: 2_000 },
   })
 })
 after(() => world.close())

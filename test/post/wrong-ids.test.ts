@@ -5,8 +5,8 @@ import { reconcileUnknownPosts } from '../../src/post/reconcile.ts'
 import type { FaultSettingsInput } from '../../src/sandbox/faults.ts'
 import { auditAll } from '../audit/auditing.ts'
 import { lasting } from '../support/lasting.ts'
-import { readSpendDifferences } from '../support/ledger.ts'
-import { buy, clear, collect, collectPaused, watchKeywords } from '../support/stages.ts'
+import { endAttemptPauses, readSpendDifferences } from '../support/ledger.ts'
+import { buy, clear, collect, collectPaused, tamper, watchKeywords } from '../support/stages.ts'
 import { createWorld } from '../support/world.ts'
 import { askSandbox, countStates, readMoney, readOwnBooks } from './posting.ts'
 
@@ -91,6 +91,24 @@ describe('ids that tasks have exchanged', () => {
     assert.equal((await askById()).stored, 3)
     assert.deepEqual(await countStates(world.db), { collected: 3 })
   })
+})
+
+test('ids that tasks have exchanged are corrected though one of the tasks was posted again meanwhile', async (t) => {
+  await buyWith({ turnedIds: 1 })
+  const [first] = await world.db.sql<{ serviceId: string }[]>`
+    select service_id as "serviceId" from task order by id limit 1`
+  const { client } = await tamper(t, world, (path, body) => {
+    if (!path.endsWith(first?.serviceId ?? '-')) return
+    Object.assign(body.tasks[0], { status_code: 40101, status_message: 'Trouble.', data: null, result: null })
+  })
+  assert.equal((await collect(world, { client })).postedAgain, 1)
+  await endAttemptPauses(world.db.sql)
+  await buy(world)
+  await reconcile()
+  assert.equal(await countRight(), 3)
+  assert.deepEqual(await readMoney(world.db), { charge: 4800 })
+  assert.deepEqual(await readSpendDifferences(world.db.sql), [])
+  assert.equal((await askById()).stored, 3)
 })
 
 test('an id is kept that the list has under its tag, however often it is given away', async () => {

@@ -6,7 +6,7 @@
  */
 import type { Database } from '../db/database.ts'
 import { UnavailableError } from '../errors.ts'
-import { adoptOrphans, findUncharged } from '../ledger/adopt.ts'
+import { adoptOrphans, findUncharged, toListedIds } from '../ledger/adopt.ts'
 import { correctIds } from '../ledger/correct-ids.ts'
 import { holdForRecovery, readRestoreState } from '../ledger/restored.ts'
 import { logDuplicates } from '../ledger/task-log.ts'
@@ -157,11 +157,9 @@ async function recordListed(
 ): Promise<{ recorded: number; uncharged: ListedTask[] }> {
   const uncharged: ListedTask[] = []
   let recorded = 0
-  await correctIds(
-    db,
-    listed.map(toCreated).filter((task) => task !== null),
-    log,
-  )
+  const ours = listed.map(toCreated).filter((task) => task !== null)
+  await correctIds(db, ours, log)
+  const listedIds = toListedIds(ours)
   for (const slice of slicesOf(listed)) {
     const ids = await findUncharged(
       db.sql,
@@ -171,7 +169,7 @@ async function recordListed(
     const created = found.map(toCreated).filter((task) => task !== null)
     uncharged.push(...found)
     if (created.length === 0) continue
-    const evidence = await db.begin((tx) => adoptOrphans(tx, created, overdueAfterMs, true))
+    const evidence = await db.begin((tx) => adoptOrphans(tx, created, overdueAfterMs, listedIds))
     recorded += evidence.adopted + evidence.duplicates
     if (evidence.duplicates > 0) await logDuplicates(db.sql, log, created)
   }

@@ -136,7 +136,7 @@ export async function handOutRows(
 ): Promise<number> {
   if (rows.length === 0) return 0
   return db.begin(async (tx) => {
-    await adoptOrphans(tx, rows.flatMap(toCreated), options.overdueAfterMs, false)
+    await adoptOrphans(tx, rows.flatMap(toCreated), options.overdueAfterMs, null)
     return leaseRows(tx, rows, enqueue)
   })
 }

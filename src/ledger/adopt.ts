@@ -144,28 +144,40 @@ function known(created: readonly CreatedTask[]) {
     )`
 }
 
+/** What a complete list of the service says: the id of our task by the service's id. */
+export type ListedIds = ReadonlyMap<string, string>
+
+export function toListedIds(listed: readonly CreatedTask[]): ListedIds {
+  return new Map(listed.map(({ serviceId, taskId }) => [serviceId, taskId]))
+}
+
 /**
  * Adopts those of the created tasks that are ours and have no charge yet, and settles the posts that waited
  * for them. A second id of an attempt is a second payment only where a complete list has both ids. Elsewhere
- * the first one is doubted.
- * @param isComplete whether the tasks are those of a complete list, by which ids are corrected (`correctIds`)
+ * the first one is doubted, until a list corrects it (`correctIds`): a task may get it from a late answer
+ * after the list was compared.
+ * @param listed the complete list that has the tasks; null: they are of no such list
  */
 export async function adoptOrphans(
   tx: Transaction,
   created: readonly CreatedTask[],
   overdueAfterMs: number,
-  isComplete: boolean,
+  listed: ListedIds | null,
 ): Promise<Evidence> {
   if (created.length === 0) return { adopted: 0, duplicates: 0 }
-  const orphans = await tx<{ serviceId: string; postId: string | null; knownId: string | null }[]>`
-    select f.service_id as "serviceId", k.post_id as "postId",
+  const orphans = await tx<
+    { taskId: string; serviceId: string; postId: string | null; knownId: string | null }[]
+  >`
+    select k.id as "taskId", f.service_id as "serviceId", k.post_id as "postId",
       case when k.attempt = f.attempt then k.service_id end as "knownId"
     from unnest(${created.map((task) => task.taskId)}::uuid[], ${created.map((task) => task.attempt)}::int[],
       ${created.map((task) => task.serviceId)}::text[])
       as f (task_id, attempt, service_id)
     join task k on k.id = f.task_id
     where not exists (select from charge c where c.service_id = f.service_id)`
-  const proven = orphans.filter((orphan) => isComplete || orphan.knownId === null)
+  const isProven = ({ taskId, knownId }: (typeof orphans)[number]) =>
+    knownId === null || listed?.get(knownId) === taskId
+  const proven = orphans.filter(isProven)
   const provenIds = new Set(proven.map((orphan) => orphan.serviceId))
   const evidence = await adoptTasks(
     tx,
@@ -176,11 +188,10 @@ export async function adoptOrphans(
     tx,
     proven.flatMap((orphan) => orphan.postId ?? []),
   )
-  if (!isComplete)
-    await doubtIds(
-      tx,
-      orphans.flatMap((orphan) => orphan.knownId ?? []),
-    )
+  await doubtIds(
+    tx,
+    orphans.flatMap((orphan) => (isProven(orphan) ? [] : (orphan.knownId ?? []))),
+  )
   return evidence
 }
 

@@ -5,7 +5,7 @@
 import type { Database, SqlRunner, Transaction } from '../db/database.ts'
 import { sql } from '../db/sql.ts'
 import type { Logger } from '../log.ts'
-import type { CreatedTask } from './adopt.ts'
+import { type CreatedTask, toListedIds } from './adopt.ts'
 import { lockTasks } from './lock.ts'
 
 interface WrongId {
@@ -28,7 +28,7 @@ export async function correctIds(
 ): Promise<void> {
   const others = await findOtherIds(db.sql, listed)
   if (others.length === 0) return
-  const tasksById = new Map(listed.map(({ serviceId, taskId }) => [serviceId, taskId]))
+  const tasksById = toListedIds(listed)
   const unlisted = others.filter(({ taskId, oldId }) => tasksById.get(oldId) !== taskId)
   const wrong = keepMovable(
     await addEarlierAttempts(db.sql, listed, [

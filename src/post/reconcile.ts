@@ -5,7 +5,13 @@
  */
 import { PERMIT_VALID_MS } from '../db/call-window.ts'
 import type { Database } from '../db/database.ts'
-import { adoptOrphans, type CreatedTask, keepUncharged, settleKnownPosts } from '../ledger/adopt.ts'
+import {
+  adoptOrphans,
+  type CreatedTask,
+  keepUncharged,
+  settleKnownPosts,
+  toListedIds,
+} from '../ledger/adopt.ts'
 import { correctIds } from '../ledger/correct-ids.ts'
 import { lockTasksOfPosts } from '../ledger/lock.ts'
 import { giveUpUnknownPosts, readUnknownPosts, type UnknownPosts } from '../ledger/posts.ts'
@@ -62,6 +68,7 @@ export async function reconcileUnknownPosts(
   const scan = await scanUntilNow(client, unknown, options)
   const { isComplete } = scan
   if (isComplete) await correctIds(db, scan.found, options.log)
+  const listed = isComplete ? toListedIds(scan.found) : null
   const found = await keepUncharged(db.sql, scan.found)
   const reconciled = await db.begin(async (tx) => {
     await lockTasksOfPosts(
@@ -69,7 +76,7 @@ export async function reconcileUnknownPosts(
       postIds,
       found.map((task) => task.taskId),
     )
-    const evidence = await adoptOrphans(tx, found, options.overdueAfterMs, isComplete)
+    const evidence = await adoptOrphans(tx, found, options.overdueAfterMs, listed)
     await tx`select id from post where id = any(${postIds}) order by id for update`
     if (isComplete) await settleKnownPosts(tx, postIds)
     const released = isComplete ? await releaseMissing(tx, postIds, scannedTo, options.quietMs) : 0

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { after, afterEach, before, describe, test } from 'node:test'
 import fc from 'fast-check'
 import { closeEndedSlots } from '../../src/history/close-slots.ts'
-import { adoptOrphans, adoptTasks, type CreatedTask } from '../../src/ledger/adopt.ts'
+import { adoptOrphans, adoptTasks, type CreatedTask, toListedIds } from '../../src/ledger/adopt.ts'
 import { parseTag } from '../../src/ledger/tag.ts'
 import { claimPost } from '../../src/post/claim.ts'
 import { TIMINGS } from '../../src/timings.ts'
@@ -41,7 +41,7 @@ function record(created: readonly CreatedTask[]) {
 }
 
 function adopt(created: readonly CreatedTask[]) {
-  return world.db.begin((tx) => adoptOrphans(tx, created, 60_000, true))
+  return world.db.begin((tx) => adoptOrphans(tx, created, 60_000, toListedIds(created)))
 }
 
 describe('evidence', () => {
@@ -98,6 +98,20 @@ describe('evidence', () => {
     assert.deepEqual(await readMoney(world.db), { charge: 1200, duplicate: 1200 })
     const [task] = await world.db.sql`select service_id from task`
     assert.equal(task?.service_id, 's-yoga')
+  })
+
+  test('of a second id is a duplicate where a complete list has both, and is else doubted', async () => {
+    const [fact] = await claimKeywords(['yoga'])
+    assert.ok(fact !== undefined)
+    await record([fact])
+    await world.db.sql`update post set state = 'settled'`
+    const second = { ...fact, serviceId: 's-second' }
+    const adoptListed = (listed: readonly CreatedTask[]) =>
+      world.db.begin((tx) => adoptOrphans(tx, [second], 60_000, toListedIds(listed)))
+    assert.deepEqual({ ...(await adoptListed([second])) }, { adopted: 0, duplicates: 0 })
+    assert.equal((await world.db.sql`select from post where state = 'unknown'`).count, 1)
+    assert.deepEqual({ ...(await adoptListed([fact, second])) }, { adopted: 0, duplicates: 1 })
+    assert.deepEqual(await readMoney(world.db), { charge: 1200, duplicate: 1200 })
   })
 
   test('without a cost is charged as estimated', async () => {

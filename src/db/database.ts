@@ -8,7 +8,6 @@ import type { Begin } from './transaction.ts'
 
 export { isDatabaseError, type SqlRunner } from './driver.ts'
 export type { Session } from './session.ts'
-export { type Statement, sql } from './sql.ts'
 export type { Transaction } from './transaction.ts'
 
 export interface Database {

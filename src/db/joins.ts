@@ -19,16 +19,6 @@ export async function readByIndexes(tx: Transaction): Promise<void> {
 }
 
 /**
- * The same, and each statement is planned once a session: to plan a long one takes a twentieth of what it
- * does, and by its indexes alone its plan stays good when the tables grow.
- */
-export async function readByKeptPlans(tx: Transaction): Promise<void> {
-  await tx`
-    select set_config('enable_nestloop', 'off', true), set_config('enable_seqscan', 'off', true),
-      set_config('plan_cache_mode', 'force_generic_plan', true)`
-}
-
-/**
  * Runs `work` without nested loops, and lets Postgres choose them again for what follows in the transaction.
  */
 export async function withoutNestedLoops<T>(tx: Transaction, work: () => Promise<T>): Promise<T> {

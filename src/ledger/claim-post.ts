@@ -164,22 +164,16 @@ export async function renewReservations(tx: Transaction, post: PostToClaim): Pro
 }
 
 /**
- * Drops tasks, the least urgent first, until the reservations fit the budgets again. The budget of each payer
- * comes first. What these drops free counts for the budgets of all projects together, which come second.
- * Tasks dearer than the account's limit per minute are dropped too. Their slots are due again, with the
- * reason, so that the next plan buys them when a project can pay. A task that was charged before ends as
- * `failed`.
+ * `mine`, the tasks of a post; and `verdict (id, reason)`, those that the budgets do not reach, the least
+ * urgent first: first by the budgets of the payers, then by those of all projects.
  */
-export async function dropTasksOverBudget(
-  tx: Transaction,
-  post: PostToClaim,
-  budget: DayAndMonthBudget,
-): Promise<void> {
-  await tx`
-    with mine as (
+function overBudget(post: PostToClaim, budget: DayAndMonthBudget): Statement {
+  return sql`
+    mine as (
       select k.*, row_number() over (order by k.priority, k.planned_at desc, k.id desc) as place
       from task k where k.post_id = ${post.id} and k.state = 'planned'
     ),
+    -- Materialized, so that the money of projects and of all is read once, and not for each task.
     share as materialized (
       select m.id, m.place, y.project_id, share_of(m.estimate_micros, cardinality(m.payers),
         y.place) as micros
@@ -222,7 +216,23 @@ export async function dropTasksOverBudget(
       union all
       select l.id, 'overall_budget' from left_over l, over_all o, freed_before f
         where l.before < o.micros - f.micros
-    ),
+    )`
+}
+
+/**
+ * Drops tasks, the least urgent first, until the reservations fit the budgets again. The budget of each payer
+ * comes first. What these drops free counts for the budgets of all projects together, which come second.
+ * Tasks dearer than the account's limit per minute are dropped too. Their slots are due again, with the
+ * reason, so that the next plan buys them when a project can pay. A task that was charged before ends as
+ * `failed`.
+ */
+export async function dropTasksOverBudget(
+  tx: Transaction,
+  post: PostToClaim,
+  budget: DayAndMonthBudget,
+): Promise<void> {
+  await tx`
+    with ${overBudget(post, budget)},
     failed as (
       update task k set state = 'failed', ended_at = clock_timestamp(),
         problem = 'No budget was left to post it again after: ' || k.problem

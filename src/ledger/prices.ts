@@ -21,11 +21,47 @@ const DOUBTED_FROM_TIMES = 10
  * - Costs that fit no unit, or another one than was learned before, are a price: the dearest of them. What the
  *   known price and unit explain is believed to be that: twice the price is half a unit at some depths.
  * - A task that costs more than DOUBTED_FROM_TIMES as much as is known says nothing beside others that do
- * not. When it is
- *   alone, its price is doubted until a second charge is as dear: one wrong number must not keep a function
- * from being bought.
+ *   not. When it is alone, its price is doubted until a second charge is as dear: one wrong number must not
+ *   keep a function from being bought.
  */
 export function learnedPrices(): Statement {
+  return sql`
+    ${judgedCharges()},
+    fitted as (
+      select *, case
+        when is_known then unit_results
+        when unit_results between least_results and coalesce(most_results, unit_results) then unit_results
+        when stated_results between least_results and coalesce(most_results, stated_results)
+          then stated_results
+        when unit_results = stated_results and least_results <= coalesce(most_results, least_results)
+          then least_results end as fitting_results
+      from judged
+    ),
+    priced as (
+      select store, function, priority, stated_results, service_id, is_doubted,
+        case when is_known then known_micros when fitting_results is not null then listed_micros
+          when least_results is null then dearest_micros else dearest_stated_micros end as unit_micros,
+        case when fitting_results is not null then fitting_results
+          when least_results is null then unit_results else stated_results end as unit_results
+      from fitted
+    ),
+    learned as (
+      insert into charged_price as c (
+        store, function, priority, unit_micros, unit_results, service_id, is_doubted)
+      select store, function, priority, unit_micros, nullif(unit_results, stated_results), service_id,
+        is_doubted
+      from priced order by store, function, priority
+      on conflict (store, function, priority) do update set unit_micros = excluded.unit_micros,
+        unit_results = excluded.unit_results, service_id = excluded.service_id,
+        is_doubted = excluded.is_doubted and not c.is_doubted, charged_at = clock_timestamp(),
+        learned_at = case when ${isSame()} then c.learned_at else clock_timestamp() end,
+        is_told = c.is_told and ${isSame()}
+      where not ${isSame()} or c.charged_at < clock_timestamp() - interval '1 hour'
+    )`
+}
+
+/** `judged`: what the charges of each kind of task say of its price and its billing unit. */
+function judgedCharges(): Statement {
   return sql`
     told as (
       select u.store, u.function, u.priority, u.unit_results, u.stated_results, u.listed_micros,
@@ -61,37 +97,6 @@ export function learnedPrices(): Statement {
         -- A single unit may be of any size.
         min(case when units > 1 then ceil(depth::numeric / (units - 1))::int - 1 end) as most_results
       from usual group by 1, 2, 3, 4, 5, 6, 7
-    ),
-    fitted as (
-      select *, case
-        when is_known then unit_results
-        when unit_results between least_results and coalesce(most_results, unit_results) then unit_results
-        when stated_results between least_results and coalesce(most_results, stated_results)
-          then stated_results
-        when unit_results = stated_results and least_results <= coalesce(most_results, least_results)
-          then least_results end as fitting_results
-      from judged
-    ),
-    priced as (
-      select store, function, priority, stated_results, service_id, is_doubted,
-        case when is_known then known_micros when fitting_results is not null then listed_micros
-          when least_results is null then dearest_micros else dearest_stated_micros end as unit_micros,
-        case when fitting_results is not null then fitting_results
-          when least_results is null then unit_results else stated_results end as unit_results
-      from fitted
-    ),
-    learned as (
-      insert into charged_price as c (
-        store, function, priority, unit_micros, unit_results, service_id, is_doubted)
-      select store, function, priority, unit_micros, nullif(unit_results, stated_results), service_id,
-        is_doubted
-      from priced order by store, function, priority
-      on conflict (store, function, priority) do update set unit_micros = excluded.unit_micros,
-        unit_results = excluded.unit_results, service_id = excluded.service_id,
-        is_doubted = excluded.is_doubted and not c.is_doubted, charged_at = clock_timestamp(),
-        learned_at = case when ${isSame()} then c.learned_at else clock_timestamp() end,
-        is_told = c.is_told and ${isSame()}
-      where not ${isSame()} or c.charged_at < clock_timestamp() - interval '1 hour'
     )`
 }
 

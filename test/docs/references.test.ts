@@ -113,6 +113,30 @@ describe('a link of a page', () => {
 })
 
 describe('a page', () => {
+  test('names no file of the project that is not there', () => {
+    for (const { file, text } of PAGES.filter((page) => page.file !== 'CHANGELOG.md')) {
+      const paths = [...text.matchAll(/`((?:src|jobs|test|drizzle|deploy|grafana)\/[\w./-]*\w)`/g)]
+      const gone = paths.map(([, path = '']) => path).filter((path) => !existsSync(join(PROJECT, path)))
+      assert.deepEqual(gone, [], file)
+    }
+  })
+
+  test('names no function that the source does not have', () => {
+    const source = readFiles('{src,test,jobs}/**/*.ts')
+      .map(({ text }) => text)
+      .join('\n')
+    for (const { file, text } of PAGES.filter(({ file }) =>
+      /architecture|protocol|CONTRIBUTING|decisions/.test(file),
+    )) {
+      const names = [...text.matchAll(/`([a-z]+(?:[A-Z][a-z]+)+)`/g)].map(([, name = '']) => name)
+      assert.deepEqual(
+        names.filter((name) => !new RegExp(`\\b${name}\\b`).test(source)),
+        [],
+        file,
+      )
+    }
+  })
+
   test('has no line of more than 110 columns, but rows of tables and links', () => {
     for (const { file, text } of PAGES) {
       const wide = text.split('\n').filter((line) => [...line].length > 110 && !/^\||https?:|\]\(/.test(line))

@@ -21,7 +21,8 @@ export function describeWaiting(outstanding: Outstanding): string | null {
     posted > 0
       ? `${formatCount(posted)} tasks are paid for and not yet collected; the next run collects them`
       : null,
-    unknownPosts > 0 ? unknown : posting > 0 ? unrecorded : null,
+    // A post whose ids are doubted has none.
+    posting === 0 ? null : unknownPosts > 0 ? unknown : unrecorded,
   ].filter((part) => part !== null)
   return parts.length === 0 ? null : `${parts.join('; ')}.`
 }

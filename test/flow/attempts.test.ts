@@ -63,6 +63,8 @@ describe('a run while the store fails', () => {
     assert.equal((await runAt('01:00:00')).waiting, 2)
     const last = await runAt('02:06:00')
     assert.deepEqual([last.waiting, describeWaiting(last)], [0, null])
+    // Of a post whose ids are doubted no task is unknown.
+    assert.equal(describeWaiting({ ...last, unknownPosts: 1 }), null)
     assert.deepEqual(await countStates(world.db), { collected: 2 })
     assert.deepEqual(await readMoney(world.db), { charge: 7200 })
     assert.deepEqual(await readSpendDifferences(world.db.sql), [])

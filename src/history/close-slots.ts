@@ -70,7 +70,7 @@ async function closeDueSlots(tx: Transaction, atOnce: number): Promise<ClosedSlo
             and slot_of(p.every, o.slot) = o.slot and slot_end(p.every, o.slot)
               <= least((select storerank_now()), p.ended_at)) end
     ),
-    ranked as materialized (
+    ranked as (
       select store_gaps(array_agg(target_id), array_agg(slot), array_agg(gap), array_agg(reason)) as gap
       from gap where function in ('app_searches', 'app_list')
     ),

@@ -12,7 +12,7 @@ import { CAPTURE_COLUMNS, type Capture, collected, columnsOf } from './captures.
 export async function insertPages(tx: Transaction, captures: readonly Capture[]): Promise<string[]> {
   if (captures.length === 0) return []
   const rows = await tx<{ serviceId: string }[]>`
-    with result as materialized (
+    with result as (
       select * from unnest(${columnsOf(captures)}) as r (${CAPTURE_COLUMNS})
     ),
     ${collected(captures)},
@@ -21,7 +21,7 @@ export async function insertPages(tx: Transaction, captures: readonly Capture[])
         clock_timestamp()) as captured_at
       from collected c join result r using (service_id) join target t on t.id = c.target_id
     ),
-    ranked as materialized (
+    ranked as (
       select store_gaps(array_agg(target_id), array_agg(slot), array_agg('html_only'::text),
         array_agg('The service offers raw pages only; they are in page.'::text), array_agg(captured_at),
           array_agg(depth))

@@ -25,7 +25,7 @@ export async function insertRankings(
 ): Promise<string[]> {
   if (captures.length === 0) return []
   const rows = await tx<{ ids: string[] }[]>`
-    with result as materialized (
+    with result as (
       select * from unnest(
         ${captures.map((capture) => capture.resultsCount)}::bigint[],
         ${captures.map((capture) => `{${capture.appIds.join(',')}}`)}::text[],

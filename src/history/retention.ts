@@ -95,6 +95,7 @@ function keptTargets({ keepMs, column, unit }: Rule): Statement {
   const seconds = keepMs === null ? null : keepMs / 1000
   const keep = sql`coalesce(j.${sql.identifier(column)}, make_interval(secs => ${seconds}::float8))`
   return sql`
+    -- Materialized: it is computed once, and not for each row of the history.
     kept as materialized (
       select t.id as target_id, date_trunc(${unit}::text, storerank_now() - max(${keep}), 'UTC') as since
       from target t left join watch_period p on p.target_id = t.id left join project j on j.name = p.project

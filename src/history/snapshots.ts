@@ -59,7 +59,7 @@ export async function insertSnapshots(
     pages.flatMap((page) => page?.listing ?? []),
   )
   const rows = await tx<{ serviceId: string }[]>`
-    with result as materialized (
+    with result as (
       select * from unnest(
         ${apps.map((app) => app?.id ?? null)}::int[], ${apps.map((app) => app?.rating ?? null)}::real[],
         ${apps.map((app) => app?.votesCount ?? null)}::bigint[],

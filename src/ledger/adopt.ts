@@ -120,6 +120,7 @@ export async function keepUncharged<Task extends { readonly serviceId: string }>
 /** `known`: the new facts of our tasks; `is_own` says whether the fact is the first of its task. */
 function known(created: readonly CreatedTask[]) {
   return sql`
+    -- Materialized: the ids are few, where the planner would begin with all tasks.
     fact as materialized (
       select distinct on (f.service_id) f.* from unnest(
         ${created.map((task) => task.taskId)}::uuid[], ${created.map((task) => task.serviceId)}::text[],

@@ -83,7 +83,7 @@ export async function reviewPost(
 /** `stale`: tasks of a post whose slot is over, or that no watch asks for any more. */
 function staleTasks(postId: string): Statement {
   return sql`
-    stale as materialized (
+    stale as (
       select k.id, k.status_code, k.problem, k.slot_ends_at <= storerank_now() as is_over from task k
       where k.post_id = ${postId} and k.state = 'planned'
         and (k.slot_ends_at <= storerank_now() or not exists (
@@ -99,17 +99,18 @@ function staleTasks(postId: string): Statement {
  */
 function outdatedTasks(post: PostToClaim): Statement {
   return sql`
-    mine as materialized (
+    mine as (
       select k.id, k.priority, k.depth, k.payers, k.estimate_micros, k.reserved_at from task k
       where k.post_id = ${post.id} and k.state = 'planned'
     ),
+    -- Materialized: the view of prices is read once, and not for each task.
     price as materialized (
       select p.priority, p.unit_results, p.unit_micros from unit_price p where p.store = ${post.store}
         and p.function = ${post.function}
     ),
     payer as (select * from project_money(storerank_now(), ${post.payers}::int[])),
     utc as (select date_trunc('day', storerank_now(), 'UTC') as day_begins),
-    outdated as materialized (
+    outdated as (
       select m.id, m.payers, m.estimate_micros, m.reserved_at,
         greatest(m.estimate_micros, task_price(m.depth, p.unit_results, p.unit_micros)) as price_micros
       from mine m join price p on p.priority = m.priority

@@ -4,6 +4,7 @@ import { InvalidArgumentError } from 'commander'
 import { parseDuration } from '../duration.ts'
 import { type ListenAddress, parseListenAddress } from '../listen-address.ts'
 import { didYouMean } from '../suggest.ts'
+import { whyUnreadable } from '../watch/file-text.ts'
 
 /** More names than these stand in the help alone. */
 const MOST_NAMED = 20
@@ -73,7 +74,7 @@ export function readableFile(path: string): string {
     accessSync(path, constants.R_OK)
     return path
   } catch (error) {
-    throw new InvalidArgumentError(`It cannot be read: ${(error as Error).message}.`)
+    throw new InvalidArgumentError(`It cannot be read: ${whyUnreadable(error)}.`)
   }
 }
 

@@ -22,6 +22,12 @@ const REASONS: Readonly<Record<string, string>> = {
   EACCES: 'this user may not read it',
 }
 
+/** Why a file cannot be read, as what follows a colon. */
+export function whyUnreadable(error: unknown): string {
+  const { code = '', message } = error as NodeJS.ErrnoException
+  return REASONS[code] ?? message
+}
+
 export interface WatchFile {
   readonly name: string
   /** Whether `encoding` was guessed. */
@@ -74,8 +80,7 @@ export async function openWatchFile(
   } catch (error) {
     await dispose()
     if (error instanceof ConfigurationError) throw error
-    const { code = '', message } = error as NodeJS.ErrnoException
-    throw new ConfigurationError(`${name} cannot be read: ${REASONS[code] ?? message}.`, { cause: error })
+    throw new ConfigurationError(`${name} cannot be read: ${whyUnreadable(error)}.`, { cause: error })
   }
 }
 

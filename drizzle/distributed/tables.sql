@@ -1,7 +1,7 @@
 -- What Citus joins with the history, where it is distributed (docs/scale.md): reference tables, a copy on
 -- each node. They say which project has ever asked for which list and app, and hold columns that never
--- change; drizzle/distributed/objects.sql keeps them. They may hold more than is asked for now: what belongs to a
--- period is decided where the rows come together with it.
+-- change; drizzle/distributed/objects.sql keeps them. They may hold more than is asked for now: what belongs
+-- to a period is decided where the rows come together with it.
 create table if not exists distributed_project (
   id integer primary key,
   name text not null unique

@@ -81,6 +81,9 @@ async function fillListed(tx: Transaction, slices: Iterable<readonly ListedTask[
  *
  * `unknown`: tasks of the list without a charge, one row per path and range, because other programs may post
  * any number. No task of ours is among them: the audit has adopted those before.
+ *
+ * `charged` is looked up by an array of the keys, however much the ledger holds: a join would read all of it
+ * from some size on, and a look-up for each row goes down the index once more.
  */
 async function findDifferences(tx: Transaction, { from, to }: Range, aheadMs: number): Promise<void> {
   const ahead = sql`make_interval(secs => ${aheadMs / 1000}::float8)`
@@ -89,8 +92,6 @@ async function findDifferences(tx: Transaction, { from, to }: Range, aheadMs: nu
     with listed as (
       select * from audit_listed where posted_at >= ${from} and posted_at < ${to}
     ),
-    -- Looked up by an array of the keys, however much the ledger holds: a join would read all of it from some
-    -- size on, and a look-up for each row goes down the index once more.
     charged as materialized (
       select c.service_id, c.target_id, c.slot, (sum(c.amount_micros)
         filter (where c.kind <> 'adjustment'))::bigint as micros,
@@ -121,9 +122,8 @@ async function findDifferences(tx: Transaction, { from, to }: Range, aheadMs: nu
       1 as tasks, b.cost_micros as service_micros, b.micros as our_micros
     from booked b
     where b.is_done and (b.cost_micros <> b.micros or b.cost_micros is not null and b.adjusted_micros <> 0)
-      and not exists (
-        select from task k where k.service_id = b.service_id
-          and k.state not in ('collected', 'failed') offset 0)
+      and not exists (select from task k where k.service_id = b.service_id
+        and k.state not in ('collected', 'failed') offset 0)
     union all
     select 'missing', c.service_id, min(sent.at), null, null, coalesce(k.id, o.id), 1, null,
       (sum(c.amount_micros) filter (where c.kind <> 'adjustment'))::bigint
@@ -141,8 +141,7 @@ async function findDifferences(tx: Transaction, { from, to }: Range, aheadMs: nu
     group by c.service_id, k.id, o.id
     union all
     select 'unknown', (array_agg(l.service_id order by l.posted_at, l.service_id))[1], min(l.posted_at),
-      l.path,
-      (array_agg(l.tag order by l.posted_at, l.service_id))[1],
+      l.path, (array_agg(l.tag order by l.posted_at, l.service_id))[1],
       (array_agg(l.task_id order by l.posted_at, l.service_id))[1], count(*), sum(l.cost_micros)::bigint, null
     from listed l
     where not exists (select from booked b where b.service_id = l.service_id)

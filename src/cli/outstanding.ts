@@ -51,7 +51,7 @@ export function describeUnknown({ unknownPosts, waitsUntil }: Outstanding): stri
   if (unknownPosts === 0) return null
   const when = waitsUntil === null ? 'the next scan' : formatInstant(waitsUntil)
   return (
-    `${unknownPosts} posts are unknown: their answer was lost or is doubted. They are looked for at the service, ` +
-    `and released at ${when} at the earliest.`
+    `${unknownPosts} posts are unknown: their answer was lost or is doubted. They are looked for at the ` +
+    `service, and released at ${when} at the earliest.`
   )
 }

@@ -177,8 +177,8 @@ async function migrateTables(
     if (!IN_USE.includes(code)) throw error
     const reasons = [message, detail, ...foreign.map((object) => `${object} uses it`)]
     throw new ConfigurationError(
-      `A table could not be changed: ${reasons.filter(Boolean).join('; ')}. Drop what is yours of these, run ` +
-        '`storerank migrate`, and make it again; nothing was changed.',
+      `A table could not be changed: ${reasons.filter(Boolean).join('; ')}. Drop what is yours of these, ` +
+        'run `storerank migrate`, and make it again; nothing was changed.',
       { cause: error },
     )
   }

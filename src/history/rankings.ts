@@ -30,7 +30,7 @@ export async function insertRankings(
         ${captures.map((capture) => capture.resultsCount)}::bigint[],
         ${captures.map((capture) => `{${capture.appIds.join(',')}}`)}::text[],
         ${captures.map((capture) => capture.incomplete)}::text[],
-        ${captures.map((capture) => (capture.absolute === null ? null : `{${capture.absolute.join(',')}}`))}::text[],
+        ${captures.map(({ absolute }) => (absolute === null ? null : `{${absolute.join(',')}}`))}::text[],
         ${columnsOf(captures)}
       ) as r (results_count, app_ids, incomplete, absolute, ${CAPTURE_COLUMNS})
     ),

@@ -75,7 +75,8 @@ export async function adoptTasks(
         overdue_at = late.at, ask_at = late.at
       from known f cross join lateral (
         select clock_timestamp() + make_interval(secs =>
-          case f.priority when 2 then ${Math.min(overdueAfterMs, TIMINGS.highPriorityOverdueMs) / 1000}::float8
+          case f.priority
+            when 2 then ${Math.min(overdueAfterMs, TIMINGS.highPriorityOverdueMs) / 1000}::float8
             else ${overdueAfterMs / 1000}::float8 end) as at
       ) late
       where f.is_own and k.id = f.task_id

@@ -92,7 +92,8 @@ function findEarlierIds(
 }
 
 function listedRows(listed: readonly CreatedTask[]) {
-  return sql`unnest(${listed.map((task) => task.taskId)}::uuid[], ${listed.map((task) => task.attempt)}::int[],
+  return sql`unnest(${listed.map((task) => task.taskId)}::uuid[],
+    ${listed.map((task) => task.attempt)}::int[],
     ${listed.map((task) => task.serviceId)}::text[]) as l (task_id, attempt, service_id)`
 }
 

@@ -45,7 +45,8 @@ export interface AskedTask {
 export const ASKED_COLUMN = sql`
     jsonb_build_object('taskId', k.id, 'attempt', k.attempt, 'subject', t.subject, 'category', t.category,
       'locationCode', t.location_code, 'languageCode', t.language_code,
-      'ageMs', ceil(extract(epoch from clock_timestamp() - least(k.posted_at, k.reserved_at)) * 1000)) as asked`
+      'ageMs', ceil(extract(epoch from clock_timestamp() - least(k.posted_at, k.reserved_at)) * 1000)
+    ) as asked`
 
 /** A row of a ready list, or a pingback. */
 export interface ReadyTask {

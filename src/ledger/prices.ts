@@ -11,15 +11,13 @@ const DOUBTED_FROM_TIMES = 10
 
 /**
  * `learned`: upserts what a billing unit was charged at, where it has changed or was last confirmed an hour
- * ago. Stands behind
- * `known`.
+ * ago. Stands behind `known`.
  *
  * - The tasks of one function and priority fit one billing unit when each cost is a whole number of units at
- * the listed price.
- *   That is the known unit or the stated one where it fits, and else the least that does: it reserves the
- *   most at other depths.
- * - Costs that fit no unit, or another one than was learned before, are a price: the dearest of them. What the
- *   known price and unit explain is believed to be that: twice the price is half a unit at some depths.
+ *   the listed price. That is the known unit or the stated one where it fits, and else the least that does:
+ *   it reserves the most at other depths.
+ * - Costs that fit no unit, or another one than was learned before, are a price: the dearest of them. What
+ *   the known price and unit explain is believed to be that: twice the price is half a unit at some depths.
  * - A task that costs more than DOUBTED_FROM_TIMES as much as is known says nothing beside others that do
  *   not. When it is alone, its price is doubted until a second charge is as dear: one wrong number must not
  *   keep a function from being bought.

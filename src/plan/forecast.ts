@@ -1,8 +1,8 @@
 /**
  * What the present watches cost a day and a month, and what they would cost with another interval, depth or
  * priority. No budget cuts anything here. A month is the next 30 days. Prices and shares are those of the
- * plan (`drizzle/objects/money/forecast.sql`). Refunds are not in it: how many results a store has is not known
- * beforehand.
+ * plan (`drizzle/objects/money/forecast.sql`). Refunds are not in it: how many results a store has is not
+ * known beforehand.
  */
 import type { Database, SqlRunner } from '../db/database.ts'
 import { disableNestedLoops } from '../db/joins.ts'

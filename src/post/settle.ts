@@ -113,7 +113,8 @@ function explainRefusal({ taskId, attempt, statusCode, message }: Refusal): Rele
   const cause = classifyStatus(statusCode)
   const problem =
     cause === 'money' || cause === 'account'
-      ? `The service refused the task (${statusCode}: ${message.replace(/\.$/, '')}). ${adviseOnRefusal(statusCode)} It is tried again by itself.`
+      ? `The service refused the task (${statusCode}: ${message.replace(/\.$/, '')}). ` +
+        `${adviseOnRefusal(statusCode)} It is tried again by itself.`
       : null
   return { taskId, attempt, problem }
 }

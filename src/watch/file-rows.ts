@@ -51,7 +51,8 @@ export async function readFileRows(file: string, text: AsyncIterable<string>): P
   while (header.length > 1 && header.at(-1) === '') header.pop()
   if (header.length === 1 && /[,;\t]/.test(header[0] ?? '')) {
     throw new ConfigurationError(
-      `The first line of ${file} stands in quotes as a whole, so that it is one cell: take them off each line.`,
+      `The first line of ${file} stands in quotes as a whole, so that it is one cell: take them off each ` +
+        'line.',
     )
   }
   const watches = chooseWatches(file, header)

@@ -60,7 +60,8 @@ async function leaveSomethingInEveryView(): Promise<void> {
   const slot = { target_id: 1, slot: SLOT, slot_ends_at: SLOT, priority: 1 }
   const task = { ...slot, estimate_micros: 1200, payers: [1] }
   await owner`insert into task ${owner({ ...task, state: 'failed', ended_at: SLOT, problem: 'It failed.' })}`
-  await owner`insert into task ${owner({ ...task, slot: '2026-03-11 00:00+00', slot_ends_at: '2026-03-12 00:00+00' })}`
+  const next = { slot: '2026-03-11 00:00+00', slot_ends_at: '2026-03-12 00:00+00' }
+  await owner`insert into task ${owner({ ...task, ...next })}`
   await list.leaveGap('zen', SLOT, 'failed', 'It failed.')
   const charge = { kind: 'charge', project_id: 1, amount_micros: 1200, target_id: 1, slot: SLOT }
   const paid = { ...charge, service_id: 'a' }
@@ -68,15 +69,18 @@ async function leaveSomethingInEveryView(): Promise<void> {
   await owner`select recount_spend()`
   // Not counted, which no transition does: spend_difference has a row of it.
   await owner`insert into charge ${owner({ ...charge, service_id: 'b' })}`
-  await owner`insert into audit_difference (service_id, kind, posted_at, our_micros) values ('b', 'missing', ${SLOT}, 1200)`
+  await owner`insert into audit_difference (service_id, kind, posted_at, our_micros)
+    values ('b', 'missing', ${SLOT}, 1200)`
   await owner.unsafe(`insert into account_usage (login, prices) values ('a', '[]');
     insert into service_status (api, endpoint, status) values ('app_data', '', 'ok');
     insert into job_run (job, slot, state) values ('track', '${SLOT}', 'done');
-    insert into api_call (id, kind, path, runner, permit_at, deadline_at) values (1, 'task_post', '/', 'r', now(), now());
+    insert into api_call (id, kind, path, runner, permit_at, deadline_at)
+      values (1, 'task_post', '/', 'r', now(), now());
     insert into alert_channel (name, kind, address, problem_kind, problem)
       values ('gone', 'email', 'a@example.com', 'channel_settings', 'It is gone.');
     insert into alert_rule (project, name, kind, app_id) values ('fitness', 'r', 'listing_changed', '999');
-    insert into alert_event (rule_id, subject, slot, kind, severity) select id, 's', '${SLOT}', kind, 'info' from alert_rule`)
+    insert into alert_event (rule_id, subject, slot, kind, severity)
+      select id, 's', '${SLOT}', kind, 'info' from alert_rule`)
 }
 
 const views = () => owner<{ name: string }[]>`
@@ -104,7 +108,8 @@ describe('the rights of people', () => {
     const rows = await sql.unsafe<{ name: string; rights: string }[]>(
       `select c.oid::regclass::text as name, string_agg(r, ' ' order by n) as rights
        from pg_class c
-       cross join unnest('{select,insert,update,delete,truncate,references,trigger}'::text[]) with ordinality w (r, n)
+       cross join unnest('{select,insert,update,delete,truncate,references,trigger}'::text[])
+         with ordinality w (r, n)
        where c.relkind in ('r', 'p', 'v', 'm', 'f') and c.relnamespace not in
          ('pg_catalog'::regnamespace, 'information_schema'::regnamespace, 'pg_toast'::regnamespace)
          and (has_table_privilege($1, c.oid, r)
@@ -137,14 +142,15 @@ describe('the rights of people', () => {
         select
           (select count(*)::int from pg_class where case relkind when 'S'
             then has_sequence_privilege(${name}, oid, 'usage, select, update') end) as sequences,
-          (select array_agg(nspname::text) from pg_namespace where has_schema_privilege(${name}, oid, 'create')) as makes,
+          (select array_agg(nspname::text) from pg_namespace
+            where has_schema_privilege(${name}, oid, 'create')) as makes,
           (select array_agg(nspname::text order by nspname) from pg_namespace
             where nspname !~ '^pg_' and has_schema_privilege(${name}, oid, 'usage')) as uses`
       assert.deepEqual(row, { sequences: 0, makes: null, uses: ['information_schema', 'public'] })
     }
   })
 
-  test('to functions that act as the owner are those that the views and the dashboards call, and the one that says why a row is refused', async () => {
+  test('to functions that act as the owner are what views and dashboards call, and refusals', async () => {
     const rows = await owner<{ name: string; pinned: boolean; callers: string[] | null }[]>`
       select p.proname as name, 'search_path=public, pg_temp' = any(p.proconfig) as pinned,
         array(select r from unnest(array['public', 'storerank_editor', 'storerank_reader']) r
@@ -171,7 +177,8 @@ describe('the rights of people', () => {
   test('to functions that change something are none', async () => {
     const rows = await owner<{ name: string }[]>`
       select p.proname as name from pg_proc p
-      where p.pronamespace = 'public'::regnamespace and p.provolatile = 'v' and p.prorettype <> 'trigger'::regtype
+      where p.pronamespace = 'public'::regnamespace and p.provolatile = 'v'
+        and p.prorettype <> 'trigger'::regtype
         and (has_function_privilege('storerank_editor', p.oid, 'execute')
           or has_function_privilege('storerank_reader', p.oid, 'execute'))`
     assert.deepEqual([...rows], [])
@@ -180,7 +187,8 @@ describe('the rights of people', () => {
   test('need no more than triggers that act as the owner, on every table that people write', async () => {
     const rows = await owner<{ name: string }[]>`
       select distinct p.proname as name from pg_trigger t join pg_proc p on p.oid = t.tgfoid
-      where not t.tgisinternal and not p.prosecdef and t.tgrelid::regclass::text = any(${WATCH_TABLES}::text[])`
+      where not t.tgisinternal and not p.prosecdef
+        and t.tgrelid::regclass::text = any(${WATCH_TABLES}::text[])`
     assert.deepEqual([...rows], [{ name: 'refuse_simulated_time' }])
   })
 })
@@ -209,7 +217,8 @@ describe('an editor', () => {
   /** The periods of an editor's project, as `kind subject` with a mark on those that have ended. */
   async function periods(): Promise<string[]> {
     const rows = await owner<{ text: string }[]>`
-      select concat(p.kind, ' ', coalesce(t.subject, a.app_id), case when p.ended_at is not null then ' ended' end) as text
+      select concat(p.kind, ' ', coalesce(t.subject, a.app_id),
+        case when p.ended_at is not null then ' ended' end) as text
       from watch_period p left join target t on t.id = p.target_id left join app a on a.id = p.app
       where p.project = 'mine' order by p.id`
     return rows.map(({ text }) => text)
@@ -320,11 +329,13 @@ describe('an editor', () => {
     const row = "'late', 'ios_store', 'late', 2840, 'en'"
     const ways = [
       `set local storerank.now = '2001-01-01'; insert into keyword_watch (${columns}) values (${row})`,
-      `insert into keyword_watch (${columns}, note) values (${row}, set_config('storerank.now', '2001-01-01', true))`,
+      `insert into keyword_watch (${columns}, note)
+       values (${row}, set_config('storerank.now', '2001-01-01', true))`,
       `set local storerank.now = '2001-01-01'; update keyword_watch set every = '1 hour'`,
       `set local storerank.now = '2001-01-01'; delete from app_watch`,
       `set local storerank.now = '2001-01-01'; update project set enabled = false`,
-      `create temp table pg_class as select oid, '${editor.name}'::regrole::oid as relowner from pg_catalog.pg_class;
+      `create temp table pg_class as
+         select oid, '${editor.name}'::regrole::oid as relowner from pg_catalog.pg_class;
        set local search_path = pg_temp, pg_catalog, public; set local storerank.now = '2001-01-01';
        insert into public.keyword_watch (${columns}) values (${row})`,
     ]
@@ -334,28 +345,13 @@ describe('an editor', () => {
 })
 
 describe('nobody but the owner', () => {
+  const TRIGGER = 'create trigger mine before insert on keyword_watch for each row'
   /** Refused for want of a right, and not for anything else that is wrong with them. */
   const forbidden = () => [
     ...[
-      'ranking',
-      'app_snapshot',
-      'task',
-      'post',
-      'charge',
-      'charged_price',
-      'spend',
-      'spend_change',
-      'ledger',
-      'watch_period',
-      'target',
-      'account_usage',
-      'api_call',
-      'rejected_result',
-      'due_slot',
-      'job_run',
-      'page',
-      'listing',
-      'review',
+      ...['ranking', 'app_snapshot', 'task', 'post', 'charge', 'charged_price', 'spend', 'spend_change'],
+      ...['ledger', 'watch_period', 'target', 'account_usage', 'api_call', 'rejected_result'],
+      ...['due_slot', 'job_run', 'page', 'listing', 'review'],
     ].flatMap((table) => [
       `select * from ${table}`,
       `insert into ${table} default values`,
@@ -394,7 +390,7 @@ describe('nobody but the owner', () => {
     'create schema mine',
     'create role mine',
     'create index on keyword_watch (note)',
-    'create trigger mine before insert on keyword_watch for each row execute function suppress_redundant_updates_trigger()',
+    `${TRIGGER} execute function suppress_redundant_updates_trigger()`,
     'create rule mine as on delete to keyword_watch do instead nothing',
     'alter table keyword_watch disable trigger all',
     'alter table keyword_watch drop constraint keyword_watch_depth_1_to_maximum_of_function',

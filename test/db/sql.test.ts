@@ -28,9 +28,8 @@ describe('a statement', () => {
   })
 
   test('quotes names, and writes rows of an insert', () => {
-    const { text, values } = render(
-      sql`insert into ${sql.identifier('pg_temp.odd "name"')} ${sql.row({ a: 1, b: sql`now()` }, { a: null, b: 2 })}`,
-    )
+    const rows = sql.row({ a: 1, b: sql`now()` }, { a: null, b: 2 })
+    const { text, values } = render(sql`insert into ${sql.identifier('pg_temp.odd "name"')} ${rows}`)
     assert.equal(text, 'insert into "pg_temp"."odd ""name""" ("a", "b") values ($1, now()), ($2, $3)')
     assert.deepEqual(values, [1, null, 2])
     assert.equal(render(sql`${sql.identifiers(['a', 'b'])}${sql.join([], ', ')}`).text, '"a", "b"')

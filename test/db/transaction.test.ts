@@ -199,8 +199,9 @@ describe('a pool that lost a session', () => {
   })
 
   test('keeps no process alive', async () => {
+    const source = JSON.stringify(new URL('../../src/db/database.ts', import.meta.url))
     const code = `
-      const { openDatabase } = await import(${JSON.stringify(new URL('../../src/db/database.ts', import.meta.url))})
+      const { openDatabase } = await import(${source})
       const db = openDatabase(${JSON.stringify(database.url)})
       const kill = (tx) => tx\`select pg_terminate_backend(pg_backend_pid())\`
       for (let times = 0; times < 5; times += 1) await Promise.allSettled([db.begin(kill), kill(db.sql),
@@ -332,12 +333,15 @@ test('nothing but the dump of an embedded server begins a transaction of the dri
     readFileSync(join(root, file), 'utf8')
       .split('\n')
       .filter((line) => /(?<!\bdb)\.begin\(|\.transaction\(|\b(tx|sql|client|session)`begin\b/i.test(line))
-      .map((line) => `${file}: ${line.trim()}`),
+      .map((line) => [file, line.trim()]),
   )
   assert.deepEqual(found, [
-    "src/db/transaction.ts: const running = client.begin(options.isReadOnlySnapshot ? SNAPSHOT : '', (driver) =>",
+    [
+      'src/db/transaction.ts',
+      "const running = client.begin(options.isReadOnlySnapshot ? SNAPSHOT : '', (driver) =>",
+    ],
     // COPY needs a session of the driver. That of a restore is read-only outside of this one transaction.
-    'src/embedded/dump.ts: await session`begin isolation level repeatable read read only`',
-    'src/embedded/dump.ts: await session`begin read write`',
+    ['src/embedded/dump.ts', 'await session`begin isolation level repeatable read read only`'],
+    ['src/embedded/dump.ts', 'await session`begin read write`'],
   ])
 })

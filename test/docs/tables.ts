@@ -12,6 +12,8 @@ import { listSettings } from '../../src/setting.ts'
 import { GROUPS } from '../../src/settings.ts'
 
 const PROJECT = join(import.meta.dirname, '../..')
+/** Characters of a row in a line of SQL, which has 110 with its margin. */
+const LINE = 104
 
 export interface Table {
   /** Its place in the page is between `<!-- name: … -->` and `<!-- /name -->`, in SQL behind `-- `. */
@@ -103,10 +105,22 @@ function writeKinds(): string {
     const { takes, needs } = columnsOf(kind)
     const { counts, from, to } = kind.threshold ?? {}
     const threshold = [counts === undefined ? 'null' : text(counts), from ?? 'null', to ?? 'null']
-    const parts = [text(kind.tells), splitArray(takes), `'{${needs}}'`, threshold.join(', ')]
-    return `  (${[text(kind.name), ...parts].join(',\n    ')})`
+    const parts = [text(kind.name), text(kind.tells), splitArray(takes), `'{${needs}}'`, ...threshold]
+    return `  (${fillLines(parts).join('\n    ')})`
   })
   return rows.join(',\n')
+}
+
+/** As many values in a line as it has room for. */
+function fillLines(values: readonly unknown[]): string[] {
+  const lines: string[] = []
+  for (const [n, value] of values.entries()) {
+    const text = `${value}${n < values.length - 1 ? ',' : ''}`
+    const longer = `${lines.at(-1)} ${text}`
+    if (n === 0 || longer.includes('\n') || longer.length > LINE) lines.push(text)
+    else lines[lines.length - 1] = longer
+  }
+  return lines
 }
 
 /** As a literal in lines of bounded width. */

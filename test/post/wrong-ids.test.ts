@@ -93,7 +93,7 @@ describe('ids that tasks have exchanged', () => {
   })
 })
 
-test('ids that tasks have exchanged are corrected though one of the tasks was posted again meanwhile', async (t) => {
+test('ids that tasks have exchanged are corrected though one of them was posted again since', async (t) => {
   await buyWith({ turnedIds: 1 })
   const [first] = await world.db.sql<{ serviceId: string }[]>`
     select service_id as "serviceId" from task order by id limit 1`

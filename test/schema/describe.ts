@@ -19,7 +19,8 @@ export async function describeSchema(sql: Sql): Promise<string> {
     ...(await describeViews(sql)),
     ...(await describeFunctions(sql)),
   ]
-  return `${things.map(({ name, lines }) => [name, ...lines.map((line) => `  ${line}`)].join('\n')).join('\n\n')}\n`
+  const blocks = things.map(({ name, lines }) => [name, ...lines.map((line) => `  ${line}`)].join('\n'))
+  return `${blocks.join('\n\n')}\n`
 }
 
 /**

@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
 const PROJECT = resolve(import.meta.dirname, '../..')
-export const MAX_COLUMNS = 110
+const MAX_COLUMNS = 110
 const LONG_STATEMENT = 60
 
 export interface Source {
@@ -11,6 +11,13 @@ export interface Source {
   readonly file: string
   readonly text: string
 }
+
+/** What each release has: a migration among it stays as it is, so that its lines may be too long. */
+const RELEASED = new Set(
+  globSync('test/db/released/*/*.sql', { cwd: PROJECT }).map((file) =>
+    readFileSync(join(PROJECT, file), 'utf8'),
+  ),
+)
 
 /** What `npm run size` prints, one number a row. */
 export type Sizes = Readonly<Record<string, number>>
@@ -53,6 +60,7 @@ export function measureProject(): Sizes {
     'files that import the driver': source.filter(({ text }) => /from 'postgres'/.test(text)).length,
     'as Fragment, as never, as unknown as': count(source, /\bas (Fragment|never|unknown as)\b/g),
     'lines over 110 columns': [...source, ...sql, ...tests]
+      .filter(({ text }) => !RELEASED.has(text))
       .flatMap(({ text }) => text.split('\n'))
       .filter(isLong).length,
     'longest file': Math.max(...source.map(({ text }) => text.split('\n').length - 1)),

@@ -7,11 +7,13 @@ select d.found_at as at, d.kind, d.posted_at, d.path, g.store, g.function, g.sub
   d.our_micros * 0.000001 as our_usd,
   case d.kind when 'cost' then (d.service_micros - d.our_micros) * 0.000001 end as adjusted_usd,
   case
-    when d.kind = 'cost' then format('The service took %s for this task, and our books said %s. They were adjusted by %s, so '
-      'that they say the same.', dollars(d.service_micros), dollars(d.our_micros),
+    when d.kind = 'cost' then format(
+      'The service took %s for this task, and our books said %s. They were adjusted by %s, so that they say '
+      'the same.', dollars(d.service_micros), dollars(d.our_micros),
       dollars(d.service_micros - d.our_micros))
-    when d.kind = 'missing' then format('We paid %s for this task, and the service does not list it. Our charge stays; ask '
-      'the service what became of the task.', dollars(d.our_micros))
+    when d.kind = 'missing' then format(
+      'We paid %s for this task, and the service does not list it. Our charge stays; ask the service what '
+      'became of the task.', dollars(d.our_micros))
     else format(
       'The service took %s for %s that this database knows nothing of, posted on %s; the first is %s. %s',
       dollars(d.service_micros), case d.tasks when 1 then '1 task' else d.tasks || ' tasks' end,

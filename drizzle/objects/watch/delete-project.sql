@@ -28,7 +28,9 @@ begin
         'The project "%s" is disabled and its watches are deleted, but %s of its measurements are under '
         'way.',
         in_project, under_way),
-      hint = format('Call it again when they are in, which `storerank run` waits for: call delete_project(%L);', in_project);
+      hint = format(
+        'Call it again when they are in, which `storerank run` waits for: call delete_project(%L);',
+        in_project);
   end if;
 
   for one in

@@ -36,25 +36,13 @@ end;
 comment on function meant_value(text, text) is
   'What was most likely meant by a value that a rule refuses; null when there is no telling.';
 
--- %1$s and so on are the values that were given.
-create or replace function refusal_of(in_table text, rule text, of_row text[], given jsonb[])
-returns table (code text, message text, detail text, hint text)
-language sql stable parallel safe
+-- %1$s and so on are the values that were given, in the order in which the rule names them.
+create or replace function refusals_of_what_is_missing()
+returns table (rule text, sentence text, remedy text) language sql immutable parallel safe
 begin atomic
-  select case when refusal_of.rule ~ '_missing$' then '23502' else '23514' end,
-    format(coalesce(told.sentence, substring(refusal_of.rule from '^(.*)_missing$') || ' is missing.',
-        'The row breaks the rule ' || refusal_of.rule || ': %1$s.'),
-      variadic array(select shown_value(g.value) from unnest(given) with ordinality g (value, place)
-        order by g.place))
-      || coalesce(' Did you mean ' || meant_value(refusal_of.rule, given[1] #>> '{}') || '?', ''),
-    concat_ws(': ', 'The row of ' || in_table, nullif(array_to_string(array(
-      select shown_value(to_jsonb(r.name)) from unnest(of_row) with ordinality r (name, place)
-      where r.name is not null order by r.place), ', '), '')) || '.',
-    coalesce(told.remedy, case when refusal_of.rule ~ '_missing$' then 'Give it a value.'
-      else 'Correct the value.' end)
-  from (select) one
-  left join (values
-    ('project_missing', null, 'Each row belongs to a project, under any name of yours; the first watch that names it makes it.'),
+  values
+    ('project_missing', null,
+      'Each row belongs to a project, under any name of yours; the first watch that names it makes it.'),
     ('store_missing', null, 'It is ios_store or android_store.'),
     ('keyword_missing', null, 'It is what people type into the search of the store.'),
     ('app_id_missing', null,
@@ -65,8 +53,16 @@ begin atomic
       'android_store.'),
     ('language_code_missing', null, 'For example en. The table language has them all.'),
     ('name_missing', null, 'It is a name of yours, of 1 to 100 characters.'),
-    ('kind_missing', null, 'A rule is of a kind of the view alert_kind; a channel is a webhook, slack or email.'),
+    ('kind_missing', null,
+      'A rule is of a kind of the view alert_kind; a channel is a webhook, slack or email.');
+end;
+comment on function refusals_of_what_is_missing() is
+  'What is said of a value that is left out: its sentence follows from the name of the rule.';
 
+create or replace function refusals_of_watches()
+returns table (rule text, sentence text, remedy text) language sql immutable parallel safe
+begin atomic
+  values
     ('store_known', 'There is no store %1$s.', 'store is ios_store or android_store.'),
     ('location_code_positive', 'location_code is %1$s, and a code is a whole number from 1 to 2147483647.',
       'The table location has them all: select code, name from location.'),
@@ -78,16 +74,18 @@ begin atomic
     ('location_country_supported',
       'The service does not measure in Russia and Belarus, and the location is %1$s.',
       'Choose another location, or take the row out.'),
-    ('exactly_one_location', 'location_code is %1$s and location_name is %2$s, and exactly one of them must be given.',
+    ('exactly_one_location',
+      'location_code is %1$s and location_name is %2$s, and exactly one of them must be given.',
       'The United States are 2840; the table location has them all: select code, name from location.'),
-    ('at_most_one_location', 'location_code is %1$s and location_name is %2$s, and only one of them may be given.',
+    ('at_most_one_location',
+      'location_code is %1$s and location_name is %2$s, and only one of them may be given.',
       'Take out one of them.'),
     ('language_code_form', 'language_code is %1$s, and a code is written like en or pt-BR.',
       'The table language has them all: select code, name from language.'),
     ('priority_1_or_2', 'priority is %1$s, and may be 1, or 2 for twice the price.', 'Leave it out for 1.'),
     ('every_1_2_3_4_6_8_12_hours_or_1_to_31_days',
       'every is %1$s, and may be 1, 2, 3, 4, 6, 8 or 12 hours, or 1 to 31 whole days.',
-        'Leave it out for 1 day; a week is 7 days.'),
+      'Leave it out for 1 day; a week is 7 days.'),
     ('tags_at_most_50', 'There are %1$s tags, and at most 50 are allowed.', 'Take some out.'),
     ('tags_of_1_to_100_characters', 'tags is %1$s, and each tag must have 1 to 100 characters.',
       'Take out what is empty or longer.'),
@@ -98,8 +96,15 @@ begin atomic
       'Line breaks and tabs are allowed, and no others.'),
     ('html_only_of_android_store',
       'html is true, and raw pages are had of the android_store alone, not of %1$s.',
-      'Leave html out.'),
+      'Leave html out.');
+end;
+comment on function refusals_of_watches() is
+  'What is said of a value that every watch may have.';
 
+create or replace function refusals_of_subjects()
+returns table (rule text, sentence text, remedy text) language sql immutable parallel safe
+begin atomic
+  values
     ('keyword_1_to_700_as_posted',
       'keyword is %1$s, which is sent as %2$s characters, and may have 1 to 700.',
       'As it is sent, each % and each + counts three.'),
@@ -153,8 +158,15 @@ begin atomic
     ('age_rating_only_of_family_of_android_store',
       'age_rating is %1$s, and is had in the category family of the android_store alone: category is '
       '%2$s, and the store %3$s.',
-      'Leave age_rating out, or write category = family.'),
+      'Leave age_rating out, or write category = family.');
+end;
+comment on function refusals_of_subjects() is
+  'What is said of what only a keyword, an app or a chart has.';
 
+create or replace function refusals_of_projects()
+returns table (rule text, sentence text, remedy text) language sql immutable parallel safe
+begin atomic
+  values
     ('name_1_to_100_characters',
       'The name of the project is %1$s, of %2$s characters, and may have 1 to 100.', 'Choose another.'),
     ('name_without_control_characters',
@@ -170,36 +182,6 @@ begin atomic
       'Leave it out for what the setting KEEP_HISTORY says.'),
     ('keep_pages_0_to_1000_years', 'keep_pages is %1$s, and may be 0 days to 1000 years.',
       'Leave it out for what the setting KEEP_PAGES says.'),
-
-    ('name_1_to_100_trimmed', 'The name is %1$s, of %2$s characters, and may have 1 to 100, the first and last of them no space.',
-      'Choose another.'),
-    ('app_id_form', 'app_id is %1$s, which is neither a number such as 1480010017 nor a name such as com.acme.yoga.',
-      'It is in the address of the app''s page in its store.'),
-    ('role_own_competitor_or_any', 'role is %1$s, and may be own, competitor or any.',
-      'Leave it out for own.'),
-    ('keyword_1_to_700', 'keyword has %2$s characters, and may have 1 to 700.',
-      'Leave it out for all keywords and charts.'),
-    ('tag_1_to_100', 'tag has %2$s characters, and may have 1 to 100.',
-      'Leave it out for all keywords and charts.'),
-    ('direction_any_up_or_down', 'direction is %1$s, and may be up, down or any.', 'Leave it out for any.'),
-    ('bands_1_to_1000', 'threshold_11_to_30 is %1$s and threshold_beyond is %2$s, and each may be 1 to 1000.',
-      'They are places.'),
-    ('top_1_to_1000', 'top is %1$s, and may be 1 to 1000.', 'It is the N of "top N".'),
-    ('compared_with_known', 'compared_with is %1$s, and may be 1 day, 7 days, 30 days, best or base.',
-      'Leave it out for 1 day.'),
-    ('base_where_compared_with_base',
-      'base is %1$s and compared_with is %2$s: a base is given with compared_with = base, and with nothing else.',
-      'It is the rank that is compared with.'),
-    ('base_1_to_1000', 'base is %1$s, and may be 1 to 1000.', 'It is the rank that is compared with.'),
-    ('window_days_only_of_best',
-      'window_days is %1$s, which belongs to compared_with = best alone; compared_with is %2$s.',
-        'Take it out.'),
-    ('window_days_2_to_400', 'window_days is %1$s, and may be 2 to 400.', 'Leave it out for 90.'),
-    ('severity_known', 'severity is %1$s, and may be info, warning or critical.',
-      'Leave it out for warning.'),
-    ('cooldown_0_to_366_days',
-      'cooldown is %1$s, and may be 0 to 366 days or the hours of as many, without months and years.',
-      'Leave it out for none.'),
 
     ('day_2000_to_2200', 'day is %1$s, and may be 2000-01-01 to 2200-01-01.',
       'It is a day in the time zone of the project.'),
@@ -219,15 +201,63 @@ begin atomic
     ('weight_of_rank_0_to_1000000', 'weight is %1$s, and may be 0 to 1000000.',
       'Only its ratio to the weight of rank 1 counts.'),
     ('weight_of_rank_1_positive',
-      'The weight of rank 1 is %1$s, and must be above 0, because all others are divided by it.', 'Write 1.'),
+      'The weight of rank 1 is %1$s, and must be above 0, because all others are divided by it.', 'Write 1.');
+end;
+comment on function refusals_of_projects() is
+  'What is said of projects, their notes and their curves.';
 
+create or replace function refusals_of_alert_rules()
+returns table (rule text, sentence text, remedy text) language sql immutable parallel safe
+begin atomic
+  values
+    ('name_1_to_100_trimmed',
+      'The name is %1$s, of %2$s characters, and may have 1 to 100, the first and last of them no space.',
+      'Choose another.'),
+    ('app_id_form',
+      'app_id is %1$s, which is neither a number such as 1480010017 nor a name such as com.acme.yoga.',
+      'It is in the address of the app''s page in its store.'),
+    ('role_own_competitor_or_any', 'role is %1$s, and may be own, competitor or any.',
+      'Leave it out for own.'),
+    ('keyword_1_to_700', 'keyword has %2$s characters, and may have 1 to 700.',
+      'Leave it out for all keywords and charts.'),
+    ('tag_1_to_100', 'tag has %2$s characters, and may have 1 to 100.',
+      'Leave it out for all keywords and charts.'),
+    ('direction_any_up_or_down', 'direction is %1$s, and may be up, down or any.', 'Leave it out for any.'),
+    ('bands_1_to_1000', 'threshold_11_to_30 is %1$s and threshold_beyond is %2$s, and each may be 1 to 1000.',
+      'They are places.'),
+    ('top_1_to_1000', 'top is %1$s, and may be 1 to 1000.', 'It is the N of "top N".'),
+    ('compared_with_known', 'compared_with is %1$s, and may be 1 day, 7 days, 30 days, best or base.',
+      'Leave it out for 1 day.'),
+    ('base_where_compared_with_base',
+      'base is %1$s and compared_with is %2$s: a base is given with compared_with = base, and with nothing '
+      'else.',
+      'It is the rank that is compared with.'),
+    ('base_1_to_1000', 'base is %1$s, and may be 1 to 1000.', 'It is the rank that is compared with.'),
+    ('window_days_only_of_best',
+      'window_days is %1$s, which belongs to compared_with = best alone; compared_with is %2$s.',
+      'Take it out.'),
+    ('window_days_2_to_400', 'window_days is %1$s, and may be 2 to 400.', 'Leave it out for 90.'),
+    ('severity_known', 'severity is %1$s, and may be info, warning or critical.',
+      'Leave it out for warning.'),
+    ('cooldown_0_to_366_days',
+      'cooldown is %1$s, and may be 0 to 366 days or the hours of as many, without months and years.',
+      'Leave it out for none.');
+end;
+comment on function refusals_of_alert_rules() is
+  'What is said of rules of alerts.';
+
+create or replace function refusals_of_channels()
+returns table (rule text, sentence text, remedy text) language sql immutable parallel safe
+begin atomic
+  values
     ('kind_of_channel', 'There is no kind of channel %1$s.', 'It is webhook, slack or email.'),
     ('address_of_webhook_and_email',
       'A webhook and e-mail have an address, and Slack has none; the kind is %1$s.',
       'A webhook has its URL in address, e-mail its addresses; the URL of Slack is a secret, which the '
       'variable of secret_variable holds.'),
     ('webhook_https_unless_loopback',
-      'The address of a %1$s is no URL that begins with https://, or with http:// and a host on loopback, or it holds a login.',
+      'The address of a %1$s is no URL that begins with https://, or with http:// and a host on loopback, or '
+      'it holds a login.',
       'It is not shown here, because it may hold a secret.'),
     ('email_1_to_20_addresses',
       'address is %1$s, and must be one to twenty addresses of e-mail with commas between.',
@@ -243,9 +273,37 @@ begin atomic
     ('hour_0_to_23', 'hour is %1$s, and may be 0 to 23.', 'Leave it out for 8.'),
     ('max_lines_1_to_40', 'max_lines is %1$s, and may be 1 to 40.', 'Leave it out for 20.'),
     ('report_only_of_digest_by_email',
-      'report is true, and a page is attached to a digest by e-mail alone: the kind is %1$s, and digest %2$s.',
-      'Leave report out, or write digest = daily.')
-  ) told (rule, sentence, remedy) on told.rule = refusal_of.rule;
+      'report is true, and a page is attached to a digest by e-mail alone: the kind is %1$s, and digest '
+      '%2$s.',
+      'Leave report out, or write digest = daily.');
+end;
+comment on function refusals_of_channels() is
+  'What is said of channels of alerts.';
+
+create or replace function refusal_of(in_table text, rule text, of_row text[], given jsonb[])
+returns table (code text, message text, detail text, hint text)
+language sql stable parallel safe
+begin atomic
+  select case when refusal_of.rule ~ '_missing$' then '23502' else '23514' end,
+    format(coalesce(told.sentence, substring(refusal_of.rule from '^(.*)_missing$') || ' is missing.',
+        'The row breaks the rule ' || refusal_of.rule || ': %1$s.'),
+      variadic array(select shown_value(g.value) from unnest(given) with ordinality g (value, place)
+        order by g.place))
+      || coalesce(' Did you mean ' || meant_value(refusal_of.rule, given[1] #>> '{}') || '?', ''),
+    concat_ws(': ', 'The row of ' || in_table, nullif(array_to_string(array(
+      select shown_value(to_jsonb(r.name)) from unnest(of_row) with ordinality r (name, place)
+      where r.name is not null order by r.place), ', '), '')) || '.',
+    coalesce(told.remedy, case when refusal_of.rule ~ '_missing$' then 'Give it a value.'
+      else 'Correct the value.' end)
+  from (select) one
+  left join (
+    select * from refusals_of_what_is_missing()
+    union all select * from refusals_of_watches()
+    union all select * from refusals_of_subjects()
+    union all select * from refusals_of_projects()
+    union all select * from refusals_of_alert_rules()
+    union all select * from refusals_of_channels()
+  ) told on told.rule = refusal_of.rule;
 end;
 comment on function refusal_of(text, text, text[], jsonb[]) is
   'What is said of a row that breaks a rule: the code of the error, what was given and what is allowed,'

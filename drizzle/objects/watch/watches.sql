@@ -5,8 +5,8 @@
 -- Texts that look alike are one text, so that nothing is paid twice for a space. The joiners U+200C and
 -- U+200D stay where they mean something: between letters of Arabic, Indic and other scripts that join, and
 -- between emoji; so do selectors of a variant behind a sign that has any, and tags behind the black flag. All
--- else that Unicode lets be ignored goes. Most texts pass by the first arm. It is inlined, which a call of a function that is only
--- stable would prevent.
+-- else that Unicode lets be ignored goes. Most texts pass by the first arm. It is inlined, which a call of a
+-- function that is only stable would prevent.
 create or replace function clean_text(value text) returns text language sql immutable parallel safe
 return case when value ~ '^[!-~]+( [!-~]+)*$' then value else normalize(btrim(
   regexp_replace(
@@ -24,8 +24,9 @@ return case when value ~ '^[!-~]+( [!-~]+)*$' then value else normalize(btrim(
         '([\u200c\u200d])[\u200c\u200d]+', '\1', 'g'),
       '(?<![\u0600-\u0dff\u0f00-\u109f\u1700-\u18af\u1900-\u1aff\ua800-\uabff\ufb50-\ufdff\ufe70-\ufefc'
         '\u20e3\u2190-\u2bff\u3030\u303d\ufe0f\U0001f000-\U0001faff\U000e0020-\U000e007f])[\u200c\u200d]'
-        '|[\u200c\u200d](?![\u0600-\u0dff\u0f00-\u109f\u1700-\u18af\u1900-\u1aff\ua800-\uabff\ufb50-\ufdff\ufe70-\ufefc'
-        '\u20e3\u2190-\u2bff\u3030\u303d\ufe0f\U0001f000-\U0001faff\U000e0020-\U000e007f])',
+        '|[\u200c\u200d](?![\u0600-\u0dff\u0f00-\u109f\u1700-\u18af\u1900-\u1aff\ua800-\uabff'
+        '\ufb50-\ufdff\ufe70-\ufefc\u20e3\u2190-\u2bff\u3030\u303d\ufe0f\U0001f000-\U0001faff'
+        '\U000e0020-\U000e007f])',
       '', 'g'),
     -- Last, because what is taken off may have stood between two spaces.
     '[ \u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]+', ' ', 'g'),
@@ -258,7 +259,9 @@ begin
         shown_value(to_jsonb(old.name))),
       detail = format(
         'It stops, and keeps its history, by: update project set enabled = false where name = %L;', old.name),
-      hint = format('To delete it with all of its history, the owner of the database runs: call delete_project(%L);', old.name),
+      hint = format(
+        'To delete it with all of its history, the owner of the database runs: call delete_project(%L);',
+        old.name),
       schema = 'public', table = 'project', constraint = 'project_with_history';
   end if;
   return old;

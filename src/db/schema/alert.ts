@@ -20,12 +20,18 @@ import {
 } from 'drizzle-orm/pg-core'
 import { businessNow, instant } from './columns.ts'
 import { project } from './project.ts'
-import { rulesOf } from './rule.ts'
+import { APP_ID_FORM, rulesOf } from './rule.ts'
 
 const clock = sql`clock_timestamp()`
 type Rule = ReturnType<typeof rulesOf>
 const ofChannel = rulesOf('alert_channel', ['name'])
 const ofRule = rulesOf('alert_rule', ['project', 'name'])
+
+const LOOPBACK = '(localhost|127[.][0-9]{1,3}[.][0-9]{1,3}[.][0-9]{1,3}|[[]::1[]])(:[0-9]{1,5})?'
+/** As literals of SQL, because a CHECK takes no parameters. */
+const WEBHOOK_FORM = sql.raw(`'^(https://[^/?#@[:space:]]+|http://${LOOPBACK})([/?][^[:space:]]*)?$'`)
+const EMAIL = '[A-Za-z0-9.!#$%&*+/=?^_|~-]+@[A-Za-z0-9-]+([.][A-Za-z0-9-]+)+'
+const EMAILS_FORM = sql.raw(`'^${EMAIL}( *, *${EMAIL}){0,19}$'`)
 
 /** What a name, a note and a switch have to be, in both tables that people write. */
 function sharedRules(rule: Rule) {
@@ -80,16 +86,8 @@ export const alertChannel = pgTable(
       sql`kind not in ('webhook', 'slack', 'email') or (address is null) = (kind = 'slack')`,
       'kind',
     ),
-    ofChannel(
-      'webhook_https_unless_loopback',
-      sql`kind <> 'webhook' or address ~ '^(https://[^/?#@[:space:]]+|http://(localhost|127[.][0-9]{1,3}[.][0-9]{1,3}[.][0-9]{1,3}|[[]::1[]])(:[0-9]{1,5})?)([/?][^[:space:]]*)?$'`,
-      'kind',
-    ),
-    ofChannel(
-      'email_1_to_20_addresses',
-      sql`kind <> 'email' or address ~ '^[A-Za-z0-9.!#$%&*+/=?^_|~-]+@[A-Za-z0-9-]+([.][A-Za-z0-9-]+)+( *, *[A-Za-z0-9.!#$%&*+/=?^_|~-]+@[A-Za-z0-9-]+([.][A-Za-z0-9-]+)+){0,19}$'`,
-      'address',
-    ),
+    ofChannel('webhook_https_unless_loopback', sql`kind <> 'webhook' or address ~ ${WEBHOOK_FORM}`, 'kind'),
+    ofChannel('email_1_to_20_addresses', sql`kind <> 'email' or address ~ ${EMAILS_FORM}`, 'address'),
     ofChannel('address_at_most_2000', sql`char_length(address) <= 2000`, 'char_length(address)'),
     ofChannel(
       'secret_of_webhook_and_slack',
@@ -115,11 +113,7 @@ function scopeRules(rule: Rule) {
   return [
     ...sharedRules(rule),
     rule('store_known', sql`store in ('ios_store', 'android_store')`, 'store'),
-    rule(
-      'app_id_form',
-      sql`app_id ~ '^([1-9][0-9]{2,18}|[A-Za-z][A-Za-z0-9_]*([.][A-Za-z0-9_]+)+)$' and char_length(app_id) <= 255`,
-      'app_id',
-    ),
+    rule('app_id_form', APP_ID_FORM, 'app_id'),
     rule('role_own_competitor_or_any', sql`role in ('own', 'competitor', 'any')`, 'role'),
     rule('keyword_1_to_700', sql`char_length(keyword) between 1 and 700`, 'keyword', 'char_length(keyword)'),
     rule('tag_1_to_100', sql`char_length(tag) between 1 and 100`, 'tag', 'char_length(tag)'),

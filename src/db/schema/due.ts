@@ -3,6 +3,8 @@ import { sql } from 'drizzle-orm'
 import { bigint, check, index, integer, pgTable, primaryKey, smallint, text } from 'drizzle-orm/pg-core'
 import { instant, micros } from './columns.ts'
 
+const CUTS = ['project_budget', 'overall_budget', 'dearer_than_project_budget', 'dearer_than_overall_budget']
+
 /**
  * A slot of a target that is neither a task nor in the history: from a little before it begins until a plan
  * buys it, or until it is over and becomes a gap. Who asks for it is asked of `watch_period`. Only
@@ -36,10 +38,7 @@ export const dueSlot = pgTable(
   },
   (t) => [
     primaryKey({ columns: [t.targetId, t.slot] }),
-    check(
-      'due_slot_cut_known',
-      sql`cut in ('project_budget', 'overall_budget', 'dearer_than_project_budget', 'dearer_than_overall_budget')`,
-    ),
+    check('due_slot_cut_known', sql.raw(`cut in (${CUTS.map((cut) => `'${cut}'`).join(', ')})`)),
     index('due_slot_by_urgency').on(sql`(-priority)`, t.capturedAt, t.slot, t.targetId),
     index('due_slot_by_end').on(t.endsAt),
     // watch_problem tells of them alone.

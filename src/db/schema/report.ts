@@ -12,7 +12,7 @@ import {
 } from 'drizzle-orm/pg-core'
 import { businessNow, instant } from './columns.ts'
 import { project } from './project.ts'
-import { rulesOf } from './rule.ts'
+import { APP_ID_FORM, rulesOf } from './rule.ts'
 
 const weightRule = rulesOf('rank_weight', ['curve', 'rank::text'])
 const noteRule = rulesOf('annotation', ['project', 'day::text', 'text'])
@@ -61,11 +61,7 @@ export const annotation = pgTable(
   },
   () => [
     noteRule('day_2000_to_2200', sql`day between '2000-01-01' and '2200-01-01'`, 'day'),
-    noteRule(
-      'app_id_form',
-      sql`app_id ~ '^([1-9][0-9]{2,18}|[A-Za-z][A-Za-z0-9_]*([.][A-Za-z0-9_]+)+)$' and char_length(app_id) <= 255`,
-      'app_id',
-    ),
+    noteRule('app_id_form', APP_ID_FORM, 'app_id'),
     noteRule(
       'text_1_to_1000_trimmed',
       sql`char_length(text) between 1 and 1000 and text = btrim(text)`,

@@ -1,11 +1,12 @@
 /**
  * What the service says of itself, and what it charges: reference lists, prices, and the state of the
- * account.
+ * account; and the calls of it.
  */
 import { sql } from 'drizzle-orm'
 import {
   bigint,
   boolean,
+  check,
   index,
   integer,
   jsonb,
@@ -142,4 +143,44 @@ export const serviceFailure = pgTable(
     primaryKey({ columns: [t.serviceId, t.function, t.at] }),
     index('service_failure_by_time').on(t.at),
   ],
+)
+
+/**
+ * One row per request to the service, numbered in the order of its permits: the call window and the audit
+ * trail in one.
+ */
+export const apiCall = pgTable(
+  'api_call',
+  {
+    id: bigint('id', { mode: 'number' }).primaryKey(),
+    kind: text('kind').notNull(),
+    path: text('path').notNull(),
+    runner: text('runner').notNull(),
+    permitAt: instant('permit_at').notNull(),
+    deadlineAt: instant('deadline_at').notNull(),
+    endedAt: instant('ended_at'),
+    httpStatus: integer('http_status'),
+    statusCode: integer('status_code'),
+    error: text('error'),
+  },
+  (t) => [
+    // Of the kinds that have a limit of their own.
+    index('api_call_of_kind').on(t.kind, t.permitAt).where(sql`kind in ('tasks_ready', 'id_list', 'status')`),
+  ],
+)
+
+/**
+ * One row: the lock behind which permits are given, the number of the last one, and which calls may be in
+ * flight: an array, because a row for each was written twice a call, and each turn read past what the calls
+ * of the last seconds had left behind.
+ */
+export const callWindow = pgTable(
+  'call_window',
+  {
+    onlyOne: boolean('only_one').primaryKey().default(true),
+    lastCallId: bigint('last_call_id', { mode: 'number' }).notNull().default(0),
+    /** Ids of `api_call`, which says of each whether it has ended. */
+    inFlight: bigint('in_flight', { mode: 'number' }).array().notNull().default([]),
+  },
+  () => [check('call_window_has_one_row', sql`only_one`)],
 )

@@ -23,6 +23,9 @@ import { rulesOf } from './rule.ts'
 
 type Rule = ReturnType<typeof rulesOf>
 
+/** As a literal of SQL, because a CHECK takes no parameters. */
+const UNSUPPORTED_COUNTRY = sql.raw(String.raw`'(^|,)\s*(russia|russian federation|belarus)\s*$'`)
+
 /**
  * Rules that the watches have in common, under the watch's own name. Names of places are compared without
  * regard to case in the collation "C", because that of the database may be Turkish, where I is not the
@@ -44,7 +47,7 @@ function sharedRules(rule: Rule) {
     ),
     rule(
       'location_country_supported',
-      sql`location_code not in (2643, 2112) and location_name collate "C" !~* '(^|,)\\s*(russia|russian federation|belarus)\\s*$'`,
+      sql`location_code not in (2643, 2112) and location_name collate "C" !~* ${UNSUPPORTED_COUNTRY}`,
       'coalesce(location_name, location_code::text)',
     ),
     rule('language_code_form', sql`language_code ~ '^[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,4}$'`, 'language_code'),

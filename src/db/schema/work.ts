@@ -1,6 +1,6 @@
 /**
- * The tables of work and money: what is measured, what was asked of the service, what it cost, and every
- * call. `task` is needed only while something is pending; the history does not join it.
+ * The tables of work and money: what is measured, what was asked of the service, and what it cost. `task` is
+ * needed only while something is pending; the history does not join it.
  */
 import { sql } from 'drizzle-orm'
 import {
@@ -220,7 +220,12 @@ export const charge = pgTable(
     check('charge_kind_known', sql`kind in ('charge', 'refund', 'duplicate', 'adjustment')`),
     check(
       'charge_sign_by_kind',
-      sql`case kind when 'refund' then amount_micros <= 0 when 'adjustment' then true else amount_micros >= 0 end`,
+      sql.raw(
+        [
+          "case kind when 'refund' then amount_micros <= 0 when 'adjustment' then true",
+          'else amount_micros >= 0 end',
+        ].join(' '),
+      ),
     ),
     // Charges arrive in the order of their time: a range of it is a range of pages.
     index('charge_by_time').using('brin', t.at).with({ autosummarize: true, pages_per_range: 32 }),
@@ -339,46 +344,6 @@ export const rejectedResult = pgTable('rejected_result', {
   bodyGzip: bytes('body_gzip').notNull(),
   receivedAt: instant('received_at').notNull().default(clock),
 })
-
-/**
- * One row per request to the service, numbered in the order of its permits: the call window and the audit
- * trail in one.
- */
-export const apiCall = pgTable(
-  'api_call',
-  {
-    id: bigint('id', { mode: 'number' }).primaryKey(),
-    kind: text('kind').notNull(),
-    path: text('path').notNull(),
-    runner: text('runner').notNull(),
-    permitAt: instant('permit_at').notNull(),
-    deadlineAt: instant('deadline_at').notNull(),
-    endedAt: instant('ended_at'),
-    httpStatus: integer('http_status'),
-    statusCode: integer('status_code'),
-    error: text('error'),
-  },
-  (t) => [
-    // Of the kinds that have a limit of their own.
-    index('api_call_of_kind').on(t.kind, t.permitAt).where(sql`kind in ('tasks_ready', 'id_list', 'status')`),
-  ],
-)
-
-/**
- * One row: the lock behind which permits are given, the number of the last one, and which calls may be in
- * flight: an array, because a row for each was written twice a call, and each turn read past what the calls
- * of the last seconds had left behind.
- */
-export const callWindow = pgTable(
-  'call_window',
-  {
-    onlyOne: boolean('only_one').primaryKey().default(true),
-    lastCallId: bigint('last_call_id', { mode: 'number' }).notNull().default(0),
-    /** Ids of `api_call`, which says of each whether it has ended. */
-    inFlight: bigint('in_flight', { mode: 'number' }).array().notNull().default([]),
-  },
-  () => [check('call_window_has_one_row', sql`only_one`)],
-)
 
 /**
  * Where the service's own list of tasks and our books disagree, found by the audit. `missing` and `unknown`

@@ -280,11 +280,15 @@ async function addOddWatches({ sql }: Database): Promise<void> {
     where t.id = r.target_id and t.subject = 'keyword 3' and r.slot > storerank_now() - interval '45 days'`
 }
 
+/** Views of Citus and the server, and those in which no history is. */
+const UNASKED =
+  '^(citus|pg|asked_interval|call_minute|service_state|open_work|job_outcome|budget_use|ended_task)'
+
 /** All rows of each view, and of each function of (project, from, to), as sorted texts. */
 async function askAll(db: Database): Promise<Record<string, string[]>> {
   const views = await db.sql<{ name: string }[]>`
     select c.relname as name from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind = 'v'
-      and c.relname !~ '^(citus|pg|asked_interval|call_minute|service_state|open_work|job_outcome|budget_use|ended_task)' order by 1`
+      and c.relname !~ ${UNASKED} order by 1`
   const functions = await db.sql<{ name: string }[]>`
     select p.proname as name from pg_proc p
     where p.pronamespace = 'public'::regnamespace and p.proretset and p.pronargs - p.pronargdefaults <= 3

@@ -34,6 +34,10 @@ const REMEDY =
   "Have it ask for SCRAM (scram-sha-256 in pg_hba.conf, and the role's password set anew), or connect " +
   'by TLS with sslmode=verify-full.'
 
+/** A message of 16 bytes (PostgreSQL: Message Formats), which a server only takes, and ends the connection. */
+const CANCEL_BYTES = 16
+const CANCEL_CODE = 80_877_102
+
 /**
  * A socket on which the end before any answer is an error. A proxy without a server behind it takes each
  * connection and closes it, and postgres.js would connect again at once, for ever.
@@ -41,10 +45,16 @@ const REMEDY =
 export class AnsweredSocket extends Socket {
   readonly #server: string
   #isAnswered = false
+  #isCancel = false
 
   constructor(server: string) {
     super()
     this.#server = server
+  }
+
+  override _write(bytes: Buffer, encoding: BufferEncoding, done: (error?: Error | null) => void): void {
+    if (bytes.length === CANCEL_BYTES && bytes.readInt32BE(4) === CANCEL_CODE) this.#isCancel = true
+    super._write(bytes, encoding, done)
   }
 
   /** Node hands over what has arrived by calling this, before any listener sees it. */
@@ -54,7 +64,8 @@ export class AnsweredSocket extends Socket {
     return super.push(chunk)
   }
 
-  protected endEarly(): false {
+  protected endEarly(): boolean {
+    if (this.#isCancel) return super.push(null)
     const message = `${this.#server} takes the connection and ends it without an answer`
     this.destroy(Object.assign(new Error(message), { code: 'ECONNRESET' }))
     return false

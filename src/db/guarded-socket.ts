@@ -34,7 +34,7 @@ const REMEDY =
   "Have it ask for SCRAM (scram-sha-256 in pg_hba.conf, and the role's password set anew), or connect " +
   'by TLS with sslmode=verify-full.'
 
-/** A message of 16 bytes (PostgreSQL: Message Formats), which a server only takes, and ends the connection. */
+/** Of this message the server says nothing: it ends the connection (PostgreSQL: Message Formats). */
 const CANCEL_BYTES = 16
 const CANCEL_CODE = 80_877_102
 

@@ -21,10 +21,12 @@ test(
   'the program runs text as SQL for migrations, Citus, the queue, imports, dumps, the kinds of alerts, ' +
     'trials and the demo, and for a person: `storerank sql`, `storerank export`',
   async () => {
-    const lines = await linesOf(
+    const all = await linesOf(
       '{src,jobs}/**/*.ts',
       /\.unsafe\(|\bsession\.(ask|describe|readCells|copyIn|copyOut)\(|\bsql\.raw\b/,
     )
+    // Tables are written when the project is worked on: what runs is their migration.
+    const lines = all.filter((line) => !line.startsWith('src/db/schema/'))
     assert.deepEqual(
       [...new Set(lines.map((line) => line.split(':')[0]))],
       [
@@ -36,7 +38,6 @@ test(
         'src/db/migrate.ts',
         'src/db/objects.ts',
         'src/db/roles.ts',
-        'src/db/schema/rule.ts',
         'src/db/sql.ts',
         'src/db/transaction.ts',
         'src/demo/business-time.ts',

@@ -12,9 +12,9 @@ import { pathToFileURL } from 'node:url'
  * Their processes start first, the longest one before the others: in the end no core waits for one of them.
  */
 const DEAREST = [
+  'test/cli/demo.proof.ts',
   'test/flow/faults.proof.ts',
   'test/crash/guards.proof.ts',
-  'test/cli/demo.proof.ts',
   'test/crash/crash.proof.ts',
   'test/soak/soak.proof.ts',
   'test/cli/export.proof.ts',
@@ -27,21 +27,32 @@ const DEAREST = [
   'test/collect/receiver.test.ts',
   'test/audit/compare.test.ts',
   'test/cli/own-account.test.ts',
+  'test/cli/status-check.test.ts',
+  'test/cli/run.test.ts',
+  'test/flow/postbacks.test.ts',
   'test/db/migrate.test.ts',
   'test/db/settings.test.ts',
   'test/queue/runner.test.ts',
 ]
 
+/**
+ * Both run the tests of the same modules, one as the service is specified and one as it is sold. A process
+ * loads a module once: together in one, the second would run none of them.
+ */
+const ALONE = ['test/contract/as-sold.test.ts', 'test/contract/contract.test.ts']
+
 /** So few that a process takes about twenty seconds: what is left in the end is short. */
 const FILES_PER_PROCESS = 10
 
 /**
- * The files of each process, in the order of their start. A proof and a file of `DEAREST` has its own.
+ * The files of each process, in the order of their start. A proof and a file of `DEAREST` or `ALONE` have
+ * their own.
  * @param files paths below the project
  */
 function groupFiles(files: readonly string[]): string[][] {
-  const dearest = DEAREST.filter((file) => files.includes(file))
-  const others = files.filter((file) => !DEAREST.includes(file)).sort()
+  const own = [...DEAREST, ...ALONE]
+  const dearest = own.filter((file) => files.includes(file))
+  const others = files.filter((file) => !own.includes(file)).sort()
   const proofs = others.filter((file) => file.endsWith('.proof.ts'))
   const cheap = others.filter((file) => !proofs.includes(file))
   return [...[...dearest, ...proofs].map((file) => [file]), ...cut(cheap, FILES_PER_PROCESS)]

@@ -4,6 +4,7 @@
  * reads.
  */
 
+import { setTimeout as delay } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import pLimit, { type LimitFunction } from 'p-limit'
 import { Agent, type Dispatcher } from 'undici'
@@ -33,6 +34,9 @@ const readStart = async (body: Dispatcher.ResponseData['body']): Promise<string>
   }
   return text.slice(0, MAX_RESPONSE_BYTES)
 }
+
+/** The answer to the POST arrives before what it has bought, however soon that is done. */
+const AFTER_ANSWER_MS = 150
 
 export class Webhooks {
   readonly #source: ResultSource
@@ -65,10 +69,12 @@ export class Webhooks {
         const key = `${task.id} ${hook}`
         if (this.#waiting.has(key)) continue
         this.#waiting.set(key, this.#now())
-        void this.#limit(async () => {
-          await this.#deliver(task, hook)
-          this.#waiting.delete(key)
-        })
+        void delay(AFTER_ANSWER_MS, undefined, { ref: false }).then(() =>
+          this.#limit(async () => {
+            await this.#deliver(task, hook)
+            this.#waiting.delete(key)
+          }),
+        )
       }
     }
   }

@@ -77,7 +77,7 @@ export function describeDemo(
     pages.map(({ href }) => verbatim(`  ${href}`)),
     heading(
       'Ask the database, for which it is still the evening of the last day ' +
-        '(docs/questions.md has forty questions):',
+        '(docs/questions.md has 44 questions):',
     ),
     verbatim(`  export STORERANK_HOME=${folder}`),
     TRY_NEXT.map(([question, command]) => verbatim(`  # ${question}\n  npx storerank ${command}`)),

@@ -34,12 +34,14 @@ export async function applyObjects(
   const keys = applied.map(({ key }) => key)
   await refuseTakenNames(tx, keys, recorded)
   await resetRights(tx, recorded)
-  for (const { key, text } of applied) await applyDefinition(tx, key, text, recorded)
+  const nameOf = (identity: Identity) => identity.replace(/^function public\.(\w+).*/, 'function $1')
+  const known = new Set(recorded.map(nameOf))
+  for (const { key, text } of applied) {
+    await applyDefinition(tx, key, text, recorded)
+    if (known.has(key)) await dropOutdated(tx, key, recorded)
+  }
   const present = (await findObjects(tx)).filter(({ key }) => keys.includes(key))
-  // A function whose arguments changed stands beside the new one, which has the same name.
-  const fresh = present.filter(({ identity }) => !recorded.includes(identity)).map(({ key }) => key)
-  const made = present.filter(({ key, identity }) => !fresh.includes(key) || !recorded.includes(identity))
-  const identities = made.map(({ identity }) => identity)
+  const identities = present.map(({ identity }) => identity)
   await dropObjects(
     tx,
     recorded.filter((identity) => !identities.includes(identity)),
@@ -86,6 +88,17 @@ async function applyDefinition(
     )
     await tx.unsafe(text)
   }
+}
+
+/**
+ * A function whose arguments changed stands beside the new one, and a call of either would be ambiguous. What
+ * uses it is defined after it, and so made anew.
+ */
+async function dropOutdated(tx: Transaction, key: string, recorded: readonly Identity[]): Promise<void> {
+  const found = (await findObjects(tx)).filter((object) => object.key === key)
+  if (found.length < 2) return
+  const old = found.map(({ identity }) => identity).filter((identity) => recorded.includes(identity))
+  await dropObjects(tx, old, recorded)
 }
 
 /**

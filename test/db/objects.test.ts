@@ -172,6 +172,9 @@ async function leaveOlderObjects({ sql }: TestDatabase): Promise<void> {
     grant select on rank_gone to storerank_reader;
     drop function explain_status;
     create function explain_status(said text) returns text language sql return said;
+    drop function project_events;
+    drop function app_changes;
+    create function app_changes(text, date, date) returns integer language sql return 1;
     drop function start_missing_watch_periods;
     create function start_missing_watch_periods(of_projects text[]) returns text language sql return 'no';
     create function gone(slot timestamptz) returns timestamptz language sql return slot;
@@ -184,7 +187,8 @@ async function leaveOlderObjects({ sql }: TestDatabase): Promise<void> {
     grant insert on rank_history to storerank_reader;
     comment on column rank_history.rank is 'Another.';
     update drizzle.objects set identities = array(select i from unnest(identities) i
-      where i !~ 'explain_status') || array[
+      where i !~ 'explain_status|function public.app_changes') || array[
+      'function public.app_changes(pg_catalog.text,pg_catalog.date,pg_catalog.date)',
       'view public.rank_gone', 'function public.explain_status(pg_catalog.text)',
         'function public.trigger_gone()',
       'function public.gone(timestamp with time zone)', 'trigger gone on public.task']`)

@@ -294,7 +294,7 @@ describe('of the page of an app', () => {
     )
     const [differences] = await list.sql<{ count: number }[]>`
       with by_view as (
-        select day, kind, store, app_id, title, label, role, text, tags from project_event
+        select day, kind, store, app_id, title, label, role, text, tags, app from project_event
         where project = 'fitness' and day between '2026-03-11' and '2026-03-12'
       ), by_function as (select * from project_events('fitness', '2026-03-11', '2026-03-12'))
       select count(*)::int from (

@@ -177,4 +177,53 @@ describe('a project asks', () => {
         [view, ['yoga']],
       )
   })
+
+  test('by week: each keyword once, by its middle rank over the days that were measured', async () => {
+    const columns = 'day, app_id, top_1, top_2_3, top_4_10, beyond, not_measured'
+    // Of yoga 1, 2, 2 and 3, 1, 3; of zen none, none, 4, 5 and none, 2, none, none; of calm 2, 3, none and
+    // 1, 1, none. All days are of the week that begins on the 9th.
+    assert.deepEqual(await ask(columns, `rank_distribution(${range()}, in_unit => 'week')`), [
+      '2026-03-09 1001 0 2 1 0 0',
+      '2026-03-09 1002 1 1 0 1 0',
+    ])
+  })
+
+  test('the average rank like for like, where what fell out counts as the first rank beyond', async () => {
+    const columns = 'app_id, compared, round(average_rank_before, 2), round(average_rank_after, 2)'
+    // From the 10th to the 12th all three are measured. Of 1001 yoga 1 → 2, zen none (101) → 4, calm
+    // 2 → not; of 1002 yoga 3 → 1, calm 1 → not, zen on neither day.
+    assert.deepEqual(await ask(columns, `visibility_change(${range(FIRST, day(3))}) where app > 0`), [
+      '1001 3 34.67 35.67',
+      '1002 3 2.00 51.00',
+    ])
+  })
+
+  test('by tag and by location, of every function of a range that has them', async () => {
+    await list.setNow(`${FIRST} 01:00+00`)
+    await list.addKeyword({ keyword: 'chess', location_code: 2276, tags: ['brand'] })
+    await list.setNow(`${LAST} 13:00+00`)
+    const others = ['11', '12', '13', '14', '15', '16', '17', '18', '19']
+    await list.capture('chess', `${FIRST} 00:00+00`, ['1001', ...others, '1002'])
+    await list.capture('chess', `${LAST} 00:00+00`, ['5', '1002', '6', '7', '1001'])
+    const functions = await list.sql<{ name: string; takes: boolean; keywords: boolean }[]>`
+      select p.proname as name, p.proargnames @> '{in_tag,in_location}' as takes,
+        p.proargnames @> '{keyword}' as keywords
+      from pg_proc p
+      where p.pronamespace = 'public'::regnamespace and p.proargnames @> '{from_day,tags,location}'
+        and p.proname not in ('list_daily', 'owed_slots')
+      order by 1`
+    assert.deepEqual(
+      functions.filter(({ takes }) => !takes).map(({ name }) => name),
+      [],
+    )
+    const asked = async (name: string, of: string) =>
+      [...new Set(await ask('keyword', `${name}(${range()}, ${of})`))].join()
+    const without = ['spend_by_target', 'sharing_savings']
+    for (const { name } of functions.filter(({ name, keywords }) => keywords && !without.includes(name))) {
+      const of = (what: string) => asked(name, what)
+      assert.deepEqual([name, await of("in_location => '2276'")], [name, 'chess'])
+      assert.match(await of("in_tag => 'brand', in_location => '2840'"), /^(yoga)?$/)
+      assert.equal(await of("in_tag => 'none'"), '')
+    }
+  })
 })

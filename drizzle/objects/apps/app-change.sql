@@ -73,8 +73,9 @@ comment on view app_change is
   'history: filter by slot, or ask app_changes(project, from, to).';
 comment on column app_change.slot is 'The slot of the measurement that shows the new value.';
 
-create or replace function app_changes(in_project text, from_day date, to_day date)
-returns table (
+create or replace function app_changes(
+  in_project text, from_day date, to_day date, in_tag text default null, in_location text default null
+) returns table (
   day date, store text, app_id text, title text, label text, role text, tags text[], location text,
   location_code integer, language text, slot timestamptz, captured_at timestamptz, previous_slot timestamptz,
   field text, old_value text, new_value text, target_id integer, app integer
@@ -84,8 +85,9 @@ begin atomic
     c.slot, c.captured_at, c.previous_slot, c.field, c.old_value, c.new_value, c.target_id, c.app
   from app_change c
   where c.project = in_project and c.day between from_day and to_day
-    and c.slot >= (from_day - 1) + timetz '00:00+00' and c.slot < (to_day + 2) + timetz '00:00+00';
+    and c.slot >= (from_day - 1) + timetz '00:00+00' and c.slot < (to_day + 2) + timetz '00:00+00'
+    and is_of(c.tags, c.location, in_tag, in_location);
 end;
-comment on function app_changes(text, date, date) is
+comment on function app_changes(text, date, date, text, text) is
   'The rows of app_change of a project in a range of its days. Reads the partitions of the range, and '
-  'of each page the measurement before it.';
+  'of each page the measurement before it. With a tag or a location, of what has it.';

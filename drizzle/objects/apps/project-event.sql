@@ -1,14 +1,15 @@
 create or replace view project_event as
 select n.project, n.day, 'annotation' as kind, a.store, n.app_id, a.title, a.label, a.role, n.text,
-  coalesce(a.tags, '{}') as tags
+  coalesce(a.tags, '{}') as tags, a.app
 from annotation n
 left join project_app a on a.project = n.project and a.app_id = n.app_id
 union all
 select c.project, c.day, 'release', c.store, c.app_id, c.title, c.label, c.role,
-  concat_ws(' → ', c.old_value, c.new_value), c.tags
+  concat_ws(' → ', c.old_value, c.new_value), c.tags, c.app
 from app_change c
 where c.field = 'version'
-group by c.project, c.day, c.store, c.app_id, c.title, c.label, c.role, c.tags, c.old_value, c.new_value;
+group by c.project, c.day, c.store, c.app_id, c.title, c.label, c.role, c.tags, c.app, c.old_value,
+  c.new_value;
 comment on view project_event is
   'What may explain a move of the ranks: the notes of a project on its days, and the releases of its '
   'apps, whichever of their pages showed them. A filter on day alone reads the whole history of the '
@@ -22,18 +23,19 @@ comment on column project_event.text is 'The note; of a release the old and the 
 
 create or replace function project_events(in_project text, from_day date, to_day date)
 returns table (day date, kind text, store text, app_id text, title text, label text, role text, text text,
-  tags text[])
+  tags text[], app integer)
 language sql stable parallel safe
 begin atomic
-  select e.day, e.kind, e.store, e.app_id, e.title, e.label, e.role, e.text, e.tags
+  select e.day, e.kind, e.store, e.app_id, e.title, e.label, e.role, e.text, e.tags, e.app
   from project_event e
   where e.project = in_project and e.kind = 'annotation' and e.day between from_day and to_day
   union all
   select c.day, 'release', c.store, c.app_id, c.title, c.label, c.role,
-    concat_ws(' → ', c.old_value, c.new_value), c.tags
+    concat_ws(' → ', c.old_value, c.new_value), c.tags, c.app
   from app_changes(in_project, from_day, to_day) c
   where c.field = 'version'
-  group by c.day, c.store, c.app_id, c.title, c.label, c.role, c.tags, c.old_value, c.new_value;
+  group by c.day, c.store, c.app_id, c.title, c.label, c.role, c.tags, c.app, c.old_value,
+    c.new_value;
 end;
 comment on function project_events(text, date, date) is
   'The rows of project_event of a project in a range of its days. Reads the partitions of the range '

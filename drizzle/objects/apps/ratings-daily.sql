@@ -1,5 +1,6 @@
-create or replace function ratings_daily(in_project text, from_day date, to_day date)
-returns table (
+create or replace function ratings_daily(
+  in_project text, from_day date, to_day date, in_tag text default null, in_location text default null
+) returns table (
   day date, store text, app_id text, title text, label text, role text, tags text[], location text,
     location_code integer, language text, rating real,
   rating_change real, votes_count bigint, votes_change bigint, reviews_count bigint, reviews_change bigint,
@@ -14,13 +15,14 @@ begin atomic
     select distinct on (s.target_id, s.day) s.*
     from app_history s
     where s.project = in_project and s.day between from_day and to_day and s.outcome = 'measured'
+      and is_of(s.tags, s.location, in_tag, in_location)
       and s.slot >= (from_day - 1)::timestamp at time zone 'UTC'
         and s.slot < (to_day + 2)::timestamp at time zone 'UTC'
     order by s.target_id, s.day, s.slot desc
   ) d
   window w as (partition by d.target_id order by d.day);
 end;
-comment on function ratings_daily(text, date, date) is
+comment on function ratings_daily(text, date, date, text, text) is
   'Rating, votes and reviews of each app whose page a project follows, by day, from the last '
   'measurement of the day; and what has changed since the day before that was measured, within the '
-  'range.';
+  'range. With a tag or a location, of what has it.';

@@ -21,8 +21,9 @@ end;
 comment on function spend_sums(text, date, date) is
   'What a project spent in a range of its days on each target.';
 
-create or replace function spend_by_target(in_project text, from_day date, to_day date)
-returns table (
+create or replace function spend_by_target(
+  in_project text, from_day date, to_day date, in_tag text default null, in_location text default null
+) returns table (
   store text, function text, keyword text, collection text, category text, app_id text, location text,
     location_code integer,
   language text, tags text[], tasks integer, spent_usd numeric, charged_usd numeric, refunded_usd numeric,
@@ -33,13 +34,14 @@ begin atomic
     t.language, t.tags, s.tasks,
     s.spent_usd, s.charged_usd, s.refunded_usd, s.duplicate_usd, s.adjusted_usd, s.target_id
   from spend_sums(in_project, from_day, to_day) s
-  join project_targets(in_project) t on t.target_id = s.target_id;
+  join project_targets(in_project) t on t.target_id = s.target_id
+  where is_of(t.tags, t.location, in_tag, in_location);
 end;
-comment on function spend_by_target(text, date, date) is
+comment on function spend_by_target(text, date, date, text, text) is
   'What a project spent in a range of its days on each keyword, chart, page and reviews: how many '
   'tasks, what was charged (of a shared task this project''s share), refunded, charged twice and '
   'adjusted, and the sum of these. Add it up by store, function, keyword or tag. spend_daily has it by '
-  'day.';
+  'day. With a tag or a location, on what has it.';
 
 create or replace function shared_sums(in_project text, from_day date, to_day date)
 returns table (target_id integer, tasks integer, own_usd numeric, full_usd numeric)
@@ -62,8 +64,9 @@ end;
 comment on function shared_sums(text, date, date) is
   'What a project paid, and all that shared it, of each target that was shared in a range of its days.';
 
-create or replace function sharing_savings(in_project text, from_day date, to_day date)
-returns table (
+create or replace function sharing_savings(
+  in_project text, from_day date, to_day date, in_tag text default null, in_location text default null
+) returns table (
   store text, function text, keyword text, collection text, category text, app_id text, location text,
     language text, tags text[],
   shared_tasks integer, spent_usd numeric, full_usd numeric, saved_usd numeric, target_id integer
@@ -73,8 +76,10 @@ begin atomic
     s.tasks, s.own_usd,
     s.full_usd, s.full_usd - s.own_usd, s.target_id
   from shared_sums(in_project, from_day, to_day) s
-  join project_targets(in_project) t on t.target_id = s.target_id;
+  join project_targets(in_project) t on t.target_id = s.target_id
+  where is_of(t.tags, t.location, in_tag, in_location);
 end;
-comment on function sharing_savings(text, date, date) is
+comment on function sharing_savings(text, date, date, text, text) is
   'What a project saved in a range of its days because other projects follow the same keyword, chart, '
-  'page or reviews: what each would have cost it alone, and what its share was.';
+  'page or reviews: what each would have cost it alone, and what its share was. With a tag or a '
+  'location, of what has it.';

@@ -1,5 +1,6 @@
-create or replace function head_to_head_daily(in_project text, from_day date, to_day date)
-returns table (
+create or replace function head_to_head_daily(
+  in_project text, from_day date, to_day date, in_tag text default null, in_location text default null
+) returns table (
   day date, store text, list text, keyword text, collection text, category text, location text,
   location_code integer, language text, tags text[], weight double precision, own_app_id text, own_label text,
   competitor_app_id text, competitor_label text, own_rank integer, competitor_rank integer, leader text,
@@ -23,16 +24,18 @@ begin atomic
   cross join lateral (select array_position(d.app_ids, c.app) as rank offset 0) theirs
   where d.gap is null and d.slot < coalesce(o.ended_at, 'infinity')
     and d.slot < coalesce(c.ended_at, 'infinity')
-    and (d.reason is null or mine.rank is not null and theirs.rank is not null);
+    and (d.reason is null or mine.rank is not null and theirs.rank is not null)
+    and is_of(d.tags, d.location, in_tag, in_location);
 end;
-comment on function head_to_head_daily(text, date, date) is
+comment on function head_to_head_daily(text, date, date, text, text) is
   'Each own app of a project against each competitor, on each keyword and chart of their store, on each day '
   'that was measured: leader is own or competitor, whoever stands higher; what is not in the top stands '
-  'below what is; null when neither is.';
+  'below what is; null when neither is. With a tag or a location, on what has it.';
 
 -- Ids alone while it is sorted; names are looked up for what is left.
-create or replace function overtakes(in_project text, from_day date, to_day date)
-returns table (
+create or replace function overtakes(
+  in_project text, from_day date, to_day date, in_tag text default null, in_location text default null
+) returns table (
   day date, store text, list text, keyword text, collection text, category text, location text,
   location_code integer, language text, tags text[], weight double precision, own_app_id text, own_label text,
   competitor_app_id text, competitor_label text, overtaken_by text, own_rank integer, competitor_rank integer,
@@ -48,7 +51,7 @@ begin atomic
     select d.target_id, d.own_app, d.competitor_app, d.day, d.leader, d.own_rank, d.competitor_rank,
       lag(d.leader) over w as leader_before, lag(d.day) over w as day_before,
       lag(d.own_rank) over w as own_rank_before, lag(d.competitor_rank) over w as competitor_rank_before
-    from head_to_head_daily(in_project, from_day, to_day) d
+    from head_to_head_daily(in_project, from_day, to_day, in_tag, in_location) d
     where d.leader is not null
     window w as (partition by d.target_id, d.own_app, d.competitor_app order by d.day)
   ) h
@@ -57,13 +60,14 @@ begin atomic
   join project_apps(in_project) c on c.app = h.competitor_app
   where h.leader <> h.leader_before;
 end;
-comment on function overtakes(text, date, date) is
+comment on function overtakes(text, date, date, text, text) is
   'Who overtook whom on which keyword or chart, and on which day: a competitor an own app (overtaken_by '
   'competitor) or an own app a competitor (own). Of each two, one day on which either stood in the top is '
-  'compared with the one before it.';
+  'compared with the one before it. With a tag or a location, on what has it.';
 
-create or replace function head_to_head(in_project text, from_day date, to_day date)
-returns table (
+create or replace function head_to_head(
+  in_project text, from_day date, to_day date, in_tag text default null, in_location text default null
+) returns table (
   store text, list text, keyword text, collection text, category text, location text, location_code integer,
   language text, tags text[], weight double precision, own_app_id text, own_label text,
   competitor_app_id text, competitor_label text, day date, own_rank integer, competitor_rank integer,
@@ -74,7 +78,7 @@ begin atomic
   with daily as (
     select d.target_id, d.own_app, d.competitor_app, d.day, d.own_rank, d.competitor_rank, d.leader,
       lag(d.leader) over w as leader_before
-    from head_to_head_daily(in_project, from_day, to_day) d
+    from head_to_head_daily(in_project, from_day, to_day, in_tag, in_location) d
     -- Days on which neither is in the top stand behind the others: nobody has overtaken anybody on them.
     window w as (partition by d.target_id, d.own_app, d.competitor_app order by d.leader is null, d.day)
   ), pair as (
@@ -97,7 +101,8 @@ begin atomic
   join project_apps(in_project) o on o.app = p.own_app
   join project_apps(in_project) c on c.app = p.competitor_app;
 end;
-comment on function head_to_head(text, date, date) is
+comment on function head_to_head(text, date, date, text, text) is
   'Each own app of a project against each competitor, keyword by keyword: their ranks on the latest day of '
-  'the range that was measured, who leads (own, competitor, or null when neither is in the top), on how many '
-  'days which was ahead, how often one overtook the other, and when last.';
+  'the range that was measured, who leads (own, competitor, or null when neither is in the top), on how '
+  'many days which was ahead, how often one overtook the other, and when last. With a tag or a location, '
+  'on what has it.';

@@ -1,3 +1,10 @@
+create or replace function is_of(tags text[], location text, in_tag text, in_location text) returns boolean
+  language sql immutable parallel safe
+return (in_tag is null or in_tag = any(tags)) and (in_location is null or in_location = location);
+comment on function is_of(text[], text, text, text) is
+  'Whether what has these tags and is of this location is asked for by a tag and a location; null asks for '
+  'all.';
+
 -- In PL/pgSQL and at no cost, so that the planner does not count it for every row: it is called for few.
 create or replace function is_outdone(
   in_project text, in_timezone text, in_target integer, in_day date, in_slot timestamptz,

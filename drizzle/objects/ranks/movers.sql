@@ -1,7 +1,8 @@
 -- Both days of a list are one row before the apps are looked up in them; each day has one row, which `max`
 -- takes.
-create or replace function movers(in_project text, from_day date, to_day date)
-returns table (
+create or replace function movers(
+  in_project text, from_day date, to_day date, in_tag text default null, in_location text default null
+) returns table (
   store text, list text, keyword text, collection text, category text, location text, location_code integer,
   language text, tags text[], weight double precision, app_id text, title text, label text, role text,
   rank_before integer, rank_after integer, change integer, outcome_before text, outcome_after text,
@@ -24,6 +25,7 @@ begin atomic
       union all
       select n.*, true from list_daily(in_project, to_day, to_day) n
     ) d
+    where is_of(d.tags, d.location, in_tag, in_location)
     group by d.target_id, d.store
   )
   select l.store, l.list, l.keyword, l.collection, l.category, l.location, l.location_code, l.language,
@@ -50,14 +52,16 @@ begin atomic
   ) c
   where e.is_due;
 end;
-comment on function movers(text, date, date) is
+comment on function movers(text, date, date, text, text) is
   'The ranks of two days side by side: change is how many ranks an app climbed, negative when it fell; at '
   'least so many where one day did not find it in the top; null where either day was not measured, or was '
   'looked at to another depth that does not tell. movement: up, down, same; entered and left (what was '
-  'looked at); not_in_top (on neither day); null where nothing can be said. A gap is never a move.';
+  'looked at); not_in_top (on neither day); null where nothing can be said. A gap is never a move. With a '
+  'tag or a location, what has it.';
 
 create or replace function entered_left_top(
-  in_project text, from_day date, to_day date, in_top integer default 10
+  in_project text, from_day date, to_day date, in_top integer default 10, in_tag text default null,
+  in_location text default null
 ) returns table (
   store text, list text, keyword text, collection text, category text, location text, location_code integer,
   language text, tags text[], weight double precision, app_id text, title text, label text, role text,
@@ -67,13 +71,13 @@ begin atomic
   select m.store, m.list, m.keyword, m.collection, m.category, m.location, m.location_code, m.language,
     m.tags, m.weight, m.app_id, m.title, m.label, m.role, case when n.is_in then 'entered' else 'left' end,
     m.rank_before, m.rank_after, m.target_id, m.app
-  from movers(in_project, from_day, to_day) m
+  from movers(in_project, from_day, to_day, in_tag, in_location) m
   cross join lateral (
     select coalesce(m.rank_before <= in_top, false) as was_in,
       coalesce(m.rank_after <= in_top, false) as is_in
   ) n
   where m.movement is not null and n.was_in <> n.is_in;
 end;
-comment on function entered_left_top(text, date, date, integer) is
+comment on function entered_left_top(text, date, date, integer, text, text) is
   'Which apps of a project entered or left the top 10 (or another) of which keyword or chart between two '
-  'days that were both measured.';
+  'days that were both measured. With a tag or a location, on what has it.';

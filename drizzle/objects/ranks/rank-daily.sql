@@ -1,5 +1,6 @@
-create or replace function rank_daily(in_project text, from_day date, to_day date)
-returns table (
+create or replace function rank_daily(
+  in_project text, from_day date, to_day date, in_tag text default null, in_location text default null
+) returns table (
   day date, store text, list text, keyword text, collection text, category text, location text,
   location_code integer,
   language text, tags text[], weight double precision, app_id text, title text, label text, role text,
@@ -15,8 +16,10 @@ begin atomic
   from list_daily(in_project, from_day, to_day) s
   join project_apps(in_project) a
     on case when a.store = s.store then s.slot < coalesce(a.ended_at, 'infinity') else false end
-  cross join lateral (select array_position(s.app_ids, a.app) as rank offset 0) found;
+  cross join lateral (select array_position(s.app_ids, a.app) as rank offset 0) found
+  where is_of(s.tags, s.location, in_tag, in_location);
 end;
-comment on function rank_daily(text, date, date) is
+comment on function rank_daily(text, date, date, text, text) is
   'The rank of every app of a project on every keyword and chart on each day of the project, from its last '
-  'measurement of the day; outcome and reason as in rank_history. Reads the partitions of the range alone.';
+  'measurement of the day; outcome and reason as in rank_history; with a tag or a location, what has it. '
+  'Reads the partitions of the range alone.';

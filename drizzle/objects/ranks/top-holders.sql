@@ -1,6 +1,7 @@
 -- The number of the day stands before the apps, so that `min` and `max` take the first and the last day.
-create or replace function list_ends(in_project text, from_day date, to_day date)
-returns table (
+create or replace function list_ends(
+  in_project text, from_day date, to_day date, in_tag text default null, in_location text default null
+) returns table (
   store text, list text, keyword text, collection text, category text, location text, location_code integer,
   language text, tags text[], weight double precision, target_id integer, first_day date, last_day date,
   first_ids integer[], last_ids integer[]
@@ -14,17 +15,19 @@ begin atomic
       d.tags, d.weight, d.target_id, min(array_prepend(d.day - date '2000-01-01', d.app_ids)) as first,
       max(array_prepend(d.day - date '2000-01-01', d.app_ids)) as last
     from list_daily(in_project, from_day, to_day) d
-    where d.gap is null
+    where d.gap is null and is_of(d.tags, d.location, in_tag, in_location)
     group by d.store, d.list, d.keyword, d.collection, d.category, d.location, d.location_code, d.language,
       d.tags, d.weight, d.target_id
   ) e;
 end;
-comment on function list_ends(text, date, date) is
+comment on function list_ends(text, date, date, text, text) is
   'The first and the last measurement of each keyword and chart of a project in a range of days, as apps by '
-  'rank.';
+  'rank. With a tag or a location, of what has it.';
 
-create or replace function top_holders(in_project text, from_day date, to_day date, in_top integer default 10)
-returns table (
+create or replace function top_holders(
+  in_project text, from_day date, to_day date, in_top integer default 10, in_tag text default null,
+  in_location text default null
+) returns table (
   store text, list text, keyword text, collection text, category text, location text, location_code integer,
   language text, tags text[], weight double precision, rank integer, app_id text, title text, developer text,
   role text, rank_before integer, is_new boolean, day date, day_before date, target_id integer, app integer
@@ -34,19 +37,21 @@ begin atomic
     e.tags, e.weight, h.rank::integer, n.app_id, n.title, n.developer, a.role,
     array_position(e.first_ids, h.app),
     coalesce(array_position(e.first_ids, h.app) > in_top, true), e.last_day, e.first_day, e.target_id, h.app
-  from list_ends(in_project, from_day, to_day) e
+  from list_ends(in_project, from_day, to_day, in_tag, in_location) e
   cross join lateral unnest(e.last_ids[:in_top]) with ordinality h (app, rank)
   join app_name n on n.app = h.app
   left join project_apps(in_project) a on a.app = h.app and a.ended_at is null;
 end;
-comment on function top_holders(text, date, date, integer) is
+comment on function top_holders(text, date, date, integer, text, text) is
   'Who holds the top 10 (or another) of each keyword and chart at its last measurement in a range of days, '
-  'watched or not, and who is new there since the first one: rank_before is the rank then, null when it was '
-  'not among those looked at. role is null for an app that the project does not watch.';
+  'watched or not, and who is new there since the first one: rank_before is the rank then, null when it '
+  'was not among those looked at. role is null for an app that the project does not watch. With a tag or a '
+  'location, of what has it.';
 
-create or replace function unwatched_apps(in_project text, from_day date, to_day date,
-  in_top integer default 10, in_tag text default null)
-returns table (
+create or replace function unwatched_apps(
+  in_project text, from_day date, to_day date, in_top integer default 10, in_tag text default null,
+  in_location text default null
+) returns table (
   store text, list text, app_id text, title text, developer text, lists integer, lists_measured integer,
   share numeric, best_rank integer, average_rank numeric, lists_before integer, keywords text[], app integer
 ) language sql stable parallel safe
@@ -58,22 +63,20 @@ begin atomic
       avg(h.rank) as average_rank,
       count(*) filter (where h.app = any(e.first_ids[:in_top]))::integer as lists_before,
       (array_agg(e.keyword order by h.rank, e.keyword))[:3] as keywords
-    from list_ends(in_project, from_day, to_day) e
+    from list_ends(in_project, from_day, to_day, in_tag, in_location) e
     cross join lateral unnest(e.last_ids[:in_top]) with ordinality h (app, rank)
-    where in_tag is null or in_tag = any(e.tags)
     group by 1, 2, 3
   ) h
   join (
-    select e.store, e.list, count(*)::integer as lists from list_ends(in_project, from_day, to_day) e
-    where in_tag is null or in_tag = any(e.tags)
+    select e.store, e.list, count(*)::integer as lists
+    from list_ends(in_project, from_day, to_day, in_tag, in_location) e
     group by 1, 2
-  ) m
-    on m.store = h.store and m.list = h.list
+  ) m on m.store = h.store and m.list = h.list
   join app_name n on n.app = h.app
   where not exists (select from project_apps(in_project) a where a.app = h.app and a.ended_at is null);
 end;
-comment on function unwatched_apps(text, date, date, integer, text) is
+comment on function unwatched_apps(text, date, date, integer, text, text) is
   'The apps that a project does not watch and that hold a place in the top 10 (or another) of its keywords '
   '(and apart from them of its charts), at the last measurement of each in a range of days: on how many, of '
   'how many that were measured, in percent; on how many of these at the first measurement; and three '
-  'keywords on which they stand best. With a tag, over the keywords that have it.';
+  'keywords on which they stand best. With a tag or a location, over what has it.';

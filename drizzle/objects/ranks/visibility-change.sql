@@ -2,10 +2,10 @@
 -- were, and places beyond the depth of either span count in neither. App 0 is everybody; a rank that is none
 -- is 32767.
 create or replace function compared_ranks(
-  in_project text, from_day date, to_day date, in_curve text, in_tag text, in_days integer
+  in_project text, from_day date, to_day date, in_curve text, in_tag text, in_location text, in_days integer
 ) returns table (
-  store text, list text, target_id integer, app integer, due bigint, rank_before integer, rank_after integer,
-  most double precision, worth_before double precision, worth_after double precision,
+  store text, list text, target_id integer, app integer, due bigint, depth integer, rank_before integer,
+  rank_after integer, most double precision, worth_before double precision, worth_after double precision,
   everybody_before double precision, everybody_after double precision
 ) language sql stable parallel safe
 begin atomic
@@ -16,12 +16,15 @@ begin atomic
     union all
     select n.*, true from list_daily(in_project, to_day - in_days + 1, to_day) n
   ), looked_at as (
-    select s.*, s.app_ids[:min(s.depth) filter (where s.gap is null) over w] as places
-    from span s
-    where in_tag is null or in_tag = any(s.tags)
-    window w as (partition by s.target_id)
+    select s.*, s.app_ids[:s.common_depth] as places
+    from (
+      select s.*, min(s.depth) filter (where s.gap is null) over (partition by s.target_id) as common_depth
+      from span s
+      where is_of(s.tags, s.location, in_tag, in_location)
+    ) s
   ), due as (
-    select s.store, s.list, s.target_id, a.app, max(s.weight * c.weights[1]) as most,
+    select s.store, s.list, s.target_id, a.app, max(s.common_depth)::integer as depth,
+      max(s.weight * c.weights[1]) as most,
       count(*) over (partition by s.store, s.list, a.app) as due,
       percentile_disc(0.5) within group (order by m.rank) filter (where not s.is_after) as rank_before,
       percentile_disc(0.5) within group (order by m.rank) filter (where s.is_after) as rank_after,
@@ -45,21 +48,22 @@ begin atomic
     group by s.store, s.list, s.target_id, a.app
     having bool_or(not s.is_after) and bool_or(s.is_after)
   )
-  select d.store, d.list, d.target_id, d.app, d.due, nullif(d.rank_before, 32767),
+  select d.store, d.list, d.target_id, d.app, d.due, d.depth, nullif(d.rank_before, 32767),
     nullif(d.rank_after, 32767), d.most, d.worth_before, d.worth_after,
     max(d.worth_before) filter (where d.app = 0) over w, max(d.worth_after) filter (where d.app = 0) over w
   from due d
   where d.rank_before > 0 and d.rank_after > 0
   window w as (partition by d.target_id);
 end;
-comment on function compared_ranks(text, date, date, text, text, integer) is
+comment on function compared_ranks(text, date, date, text, text, text, integer) is
   'What visibility_change and visibility_movers add up: each app of a project (0: everybody) on each '
   'keyword and chart that both spans of in_days days have measured, which end on the two days, with its '
-  'middle rank and what it weighs; and how many were due in both.';
+  'middle rank, to the depth of both, and what it weighs; and how many were due in both.';
 
 create or replace function visibility_change(
   in_project text, from_day date, to_day date, in_curve text default 'reciprocal', in_tag text default null,
-  in_top integer default 10, in_days integer default 1, in_enough numeric default 0
+  in_location text default null, in_top integer default 10, in_days integer default 1,
+  in_enough numeric default 0
 ) returns table (
   store text, list text, app_id text, title text, label text, role text, visibility_before numeric,
   visibility_after numeric, change numeric, share_before numeric, share_after numeric, share_change numeric,
@@ -73,9 +77,12 @@ begin atomic
       sum(c.everybody_before) as everybody_before, sum(c.everybody_after) as everybody_after,
       count(*) filter (where c.rank_before <= in_top)::integer as top_before,
       count(*) filter (where c.rank_after <= in_top)::integer as top_after,
-      avg(c.rank_before) filter (where c.rank_after > 0) as average_rank_before,
-      avg(c.rank_after) filter (where c.rank_before > 0) as average_rank_after
-    from compared_ranks(in_project, from_day, to_day, in_curve, in_tag, in_days) c
+      avg(coalesce(c.rank_before, c.depth + 1)) filter (where c.is_ranked) as average_rank_before,
+      avg(coalesce(c.rank_after, c.depth + 1)) filter (where c.is_ranked) as average_rank_after
+    from (
+      select c.*, coalesce(c.rank_before, c.rank_after) > 0 as is_ranked
+      from compared_ranks(in_project, from_day, to_day, in_curve, in_tag, in_location, in_days) c
+    ) c
     group by c.store, c.list, c.app
   ), owned as (
     select s.*, coalesce(sum(s.worth_before) filter (where s.app > 0) over w, 0) as owned_before,
@@ -102,19 +109,20 @@ begin atomic
     where s.app = 0 and s.compared >= in_enough * s.due
   ) v on true;
 end;
-comment on function visibility_change(text, date, date, text, text, integer, integer, numeric) is
+comment on function visibility_change(text, date, date, text, text, text, integer, integer, numeric) is
   'How each app of a project is found on one day and on another, like for like: visibility, share of voice, '
-  'how many keywords in the top 10 (or in_top), and the average rank where it is ranked on both, all over '
+  'how many keywords in the top 10 (or in_top), and the average rank where it is ranked on either (not '
+  'found counts as the first rank that was not looked at), all over '
   'the keywords (and apart from them the charts) that both days have measured; changes are in points. '
   'compared is how many these are, of due that were due on both; with in_enough => 0.8 nothing is compared '
   'where that is less than four fifths. With in_days => 7, the week up to from_day against the week up to '
   'to_day: each keyword by its mean over the days that were measured, and its middle rank. One line has '
-  'role rest, for everybody who is not watched. The curve is one of rank_weight. With a tag, over the '
-  'keywords that have it. visibility_movers says which keywords made the change.';
+  'role rest, for everybody who is not watched. The curve is one of rank_weight. With a tag or a '
+  'location, over what has it. visibility_movers says which keywords made the change.';
 
 create or replace function visibility_movers(
   in_project text, from_day date, to_day date, in_curve text default 'reciprocal', in_tag text default null,
-  in_days integer default 1
+  in_location text default null, in_days integer default 1
 ) returns table (
   store text, list text, keyword text, collection text, category text, location text, location_code integer,
   language text, tags text[], weight double precision, app_id text, title text, label text, role text,
@@ -128,12 +136,13 @@ begin atomic
     (100 * (c.worth_after / nullif(sum(c.everybody_after) over w, 0)
       - c.worth_before / nullif(sum(c.everybody_before) over w, 0)))::numeric,
     c.target_id, a.app
-  from compared_ranks(in_project, from_day, to_day, in_curve, in_tag, in_days) c
+  from compared_ranks(in_project, from_day, to_day, in_curve, in_tag, in_location, in_days) c
   join newest_lists(in_project) l on l.target_id = c.target_id
   join project_apps(in_project) a on a.app = c.app
   window w as (partition by c.app, c.list);
 end;
-comment on function visibility_movers(text, date, date, text, text, integer) is
+comment on function visibility_movers(text, date, date, text, text, text, integer) is
   'The keywords and charts that made what visibility_change says: one line for each app on each that both '
   'days have measured, with its rank on both (of several days the middle one) and its part of the change of '
-  'visibility and of share of voice, in points. The parts add up to the change.';
+  'visibility and of share of voice, in points. The parts add up to the change. '
+  'With a tag or a location, over what has it.';

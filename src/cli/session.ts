@@ -2,6 +2,7 @@
 import { hostname } from 'node:os'
 import { createCallGate } from '../db/call-gate.ts'
 import type { Database } from '../db/database.ts'
+import { describeDistance, measureRoundTrip } from '../db/round-trip.ts'
 import { UnavailableError } from '../errors.ts'
 import { claimDatabaseFor } from '../ledger/owner.ts'
 import { readLackOfRoom } from '../monitor/sources/operation.ts'
@@ -46,6 +47,12 @@ async function requireDiskSpace(db: Database): Promise<void> {
   if (reason !== null) throw new UnavailableError(reason)
 }
 
+/** What a person should know of a database that is far away; of one that is near, nothing. */
+async function tellDistance(db: Database, context: CommandContext): Promise<void> {
+  const distance = describeDistance(await measureRoundTrip(db))
+  if (distance !== null) tell(context, distance)
+}
+
 async function openWork(session: DatabaseSession, context: CommandContext): Promise<WorkSession> {
   const { config, signal } = context
   const log = createOutageLog(context.log, () => requireDiskSpace(session.db))
@@ -64,6 +71,7 @@ async function openWork(session: DatabaseSession, context: CommandContext): Prom
     maxConcurrent: config.maxConcurrentRequests,
     gate: createCallGate(session.db, { ...config, runner }, signal),
   })
+  await tellDistance(session.db, context)
   const queue = await openQueue(session.db.url, log)
   return {
     ...session,

@@ -19,6 +19,7 @@ import {
   waitForPermit,
 } from './call-window.ts'
 import type { Database } from './database.ts'
+import { permitValidMs } from './round-trip.ts'
 
 /** Kinds with a limit of their own: a call that waits for it must not keep others waiting. */
 const LIMITED_KINDS: ReadonlySet<CallKind> = new Set(['tasks_ready', 'id_list', 'status'])
@@ -43,8 +44,10 @@ export function createCallGate(db: Database, options: CallWindowOptions, signal:
   const askWindow: AskWindow = (calls, ended) =>
     oneByOne(async () => {
       const askedMs = performance.now()
-      const { callIds, waitMs, givenAfterMs } = await takePermits(db.permits, calls, ended, options)
-      return { callIds, waitMs, startBeforeMs: startBefore(askedMs, performance.now(), givenAfterMs) }
+      const validMs = permitValidMs(db)
+      const answer = await takePermits(db.permits, calls, ended, options, validMs)
+      const startBeforeMs = startBefore(askedMs, performance.now(), answer.givenAfterMs, validMs)
+      return { ...answer, startBeforeMs }
     })
   const turns = new PermitBatcher(db, askWindow, options, signal)
   const askAlone = async (call: Call): Promise<CallPermit> => {

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { CallKind, CallOutcome } from '../service/transport.ts'
 import { TIMINGS } from '../timings.ts'
 import type { Database, SqlRunner } from './database.ts'
+import { PERMIT_VALID_MS } from './round-trip.ts'
 
 export interface CallLimits {
   readonly callsPerMinute: number
@@ -18,8 +19,6 @@ export interface CallWindowOptions extends CallLimits {
   readonly runner: string
 }
 
-/** A permit is valid for half a second; the window of 60.5 s includes it. */
-export const PERMIT_VALID_MS = 500
 /** The longest sleep before it asks again, because the account's limit may rise meanwhile. */
 export const LONGEST_SLEEP_MS = 2_000
 /** The wait for a place in flight, which the end of a call may free: `call_wait` says it. */
@@ -51,23 +50,30 @@ export interface PermitsAnswer {
 export type PermitAnswer = { readonly callId: number } | { readonly waitMs: number }
 
 /**
- * Pure: until when a call may begin under a permit, which is valid from its stamp on and not from the
+ * Pure: until when a call may begin under a permit, which is valid from when it was given and not from the
  * question: `performance.now()`. The clock of the database may be set while it is asked, so it is believed no
  * more than the time that the answer took.
  */
-export function startBefore(askedMs: number, answeredMs: number, givenAfterMs: number): number {
-  return askedMs + Math.max(0, Math.min(givenAfterMs, answeredMs - askedMs)) + PERMIT_VALID_MS
+export function startBefore(
+  askedMs: number,
+  answeredMs: number,
+  givenAfterMs: number,
+  validMs = PERMIT_VALID_MS,
+): number {
+  return askedMs + Math.max(0, Math.min(givenAfterMs, answeredMs - askedMs)) + validMs
 }
 
 /**
  * One turn at the window: writes how calls ended, and takes permits for the first of those that ask, as many
  * as fit. Permits count from the commit on. A call of a kind that has a limit of its own asks alone.
+ * @param validMs how long after its stamp a call may begin (src/db/round-trip.ts)
  */
 export async function takePermits(
   sql: SqlRunner,
   calls: readonly Call[],
   ended: readonly EndedCall[],
   { runner, callsPerMinute, maxConcurrentRequests }: CallWindowOptions,
+  validMs = PERMIT_VALID_MS,
 ): Promise<PermitsAnswer> {
   const [row] = await sql<
     { firstId: number | null; given: number; waitMs: number | null; givenAfterMs: number | null }[]
@@ -76,7 +82,7 @@ export async function takePermits(
       from take_call_permits(
       ${calls.map(({ kind }) => kind)}::text[], ${calls.map(({ path }) => path)}::text[], ${runner},
       ${ended.length === 0 ? null : describeEnds(ended)}::text::jsonb, ${callsPerMinute},
-        ${maxConcurrentRequests}, ${TIMINGS.callTimeoutMs})`
+        ${maxConcurrentRequests}, ${TIMINGS.callTimeoutMs}, ${validMs})`
   const { firstId = null, given = 0, waitMs = LONGEST_SLEEP_MS, givenAfterMs } = row ?? {}
   const callIds = firstId === null ? [] : Array.from({ length: given }, (_, index) => firstId + index)
   return { callIds, waitMs, givenAfterMs: givenAfterMs ?? 0 }
@@ -88,8 +94,9 @@ export async function askForPermit(
   kind: CallKind,
   path: string,
   options: CallWindowOptions,
+  validMs = PERMIT_VALID_MS,
 ): Promise<PermitAnswer> {
-  const { callIds, waitMs } = await takePermits(sql, [{ kind, path }], [], options)
+  const { callIds, waitMs } = await takePermits(sql, [{ kind, path }], [], options, validMs)
   const [callId] = callIds
   return callId === undefined ? { waitMs: waitMs ?? LONGEST_SLEEP_MS } : { callId }
 }

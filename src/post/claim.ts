@@ -7,8 +7,9 @@
 import pLimit, { type LimitFunction } from 'p-limit'
 import { describeOutage, readPostingOutage } from '../account/service-status.ts'
 import type { CallWindowOptions } from '../db/call-window.ts'
-import { askForPermit, PERMIT_VALID_MS, readCallWait } from '../db/call-window.ts'
+import { askForPermit, readCallWait } from '../db/call-window.ts'
 import type { Database, Transaction } from '../db/database.ts'
+import { permitValidMs } from '../db/round-trip.ts'
 import {
   applyMinuteSpendLimit,
   type ClaimedTask,
@@ -105,7 +106,9 @@ export function claimPost(
   return claimInTurn(db, async () => {
     const waitMs = await readCallWait(db.sql, 'task_post', options.window)
     if (waitMs > 0) return { kind: 'wait', waitMs }
-    return withLedgerLock(db, 'The claim of a post', (tx) => claimLocked(tx, postId, token, options))
+    return withLedgerLock(db, 'The claim of a post', (tx) =>
+      claimLocked(tx, postId, token, { ...options, validMs: permitValidMs(db) }),
+    )
   })
 }
 
@@ -113,8 +116,9 @@ async function claimLocked(
   tx: Transaction,
   postId: string,
   token: string,
-  options: ClaimOptions,
+  options: ClaimOptions & { readonly validMs: number },
 ): Promise<Claim> {
+  const { validMs } = options
   const payers = await lockPlannedTasks(tx, postId)
   const [post] = await tx<{ store: Store; function: ServiceFunction }[]>`
     select store, function from post where id = ${postId} and state = 'ready' for update`
@@ -137,17 +141,17 @@ async function claimLocked(
   // Both clocks are read before the permit is stamped. The monotonic clock stands still while a laptop
   // sleeps.
   const send = {
-    deadlineMs: performance.now() + PERMIT_VALID_MS,
-    wallDeadlineMs: Date.now() + PERMIT_VALID_MS,
+    deadlineMs: performance.now() + validMs,
+    wallDeadlineMs: Date.now() + validMs,
   }
   const path = `/v3/app_data/${post.store}/${post.function}/task_post`
-  const permit = await askForPermit(tx, 'task_post', path, options.window)
+  const permit = await askForPermit(tx, 'task_post', path, options.window, validMs)
   if ('waitMs' in permit) return { kind: 'wait', waitMs: permit.waitMs }
   const claimed = await startSending(tx, postId, {
     token,
     runner: options.window.runner,
-    sendWithinMs: PERMIT_VALID_MS,
-    answerWithinMs: PERMIT_VALID_MS + TIMINGS.callTimeoutMs,
+    sendWithinMs: validMs,
+    answerWithinMs: validMs + TIMINGS.callTimeoutMs,
   })
   const tasks = claimed.map((task) => toPost(task, post, options.postbackUrl))
   return { kind: 'claimed', post: { postId, token, callId: permit.callId, ...post, tasks, send } }

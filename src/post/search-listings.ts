@@ -5,8 +5,9 @@
  */
 import { randomUUID } from 'node:crypto'
 import { recordAccountUsage } from '../account/usage.ts'
-import { askForPermit, type CallWindowOptions, endCall, PERMIT_VALID_MS } from '../db/call-window.ts'
+import { askForPermit, type CallWindowOptions, endCall } from '../db/call-window.ts'
 import type { Database, Transaction } from '../db/database.ts'
+import { permitValidMs } from '../db/round-trip.ts'
 import { AccountError, RateLimitedError, RejectedError, UnavailableError } from '../errors.ts'
 import { adoptTasks, settleKnownPosts } from '../ledger/adopt.ts'
 import {
@@ -104,7 +105,7 @@ interface BegunCall {
 /** Plans it, tests the budgets and claims it: nothing of it stays when one of these refuses. */
 async function begin(
   tx: Transaction,
-  { budget, window }: SearchDeps,
+  { db, budget, window }: SearchDeps,
   { store, query, project }: Search,
   estimateMicros: number,
 ): Promise<BegunCall> {
@@ -120,17 +121,16 @@ async function begin(
   }
   if (!(await applyMinuteSpendLimit(tx, post.id)))
     throw wait('what the account may spend in a minute is used up', 60_000)
-  const send = {
-    deadlineMs: performance.now() + PERMIT_VALID_MS,
-    wallDeadlineMs: Date.now() + PERMIT_VALID_MS,
-  }
-  const permit = await askForPermit(tx, 'task_post', `/v3/app_data/${store}/app_listings/search/live`, window)
+  const validMs = permitValidMs(db)
+  const send = { deadlineMs: performance.now() + validMs, wallDeadlineMs: Date.now() + validMs }
+  const path = `/v3/app_data/${store}/app_listings/search/live`
+  const permit = await askForPermit(tx, 'task_post', path, window, validMs)
   if ('waitMs' in permit) throw wait('the calls of this minute are used up', permit.waitMs)
   const [task] = await startSending(tx, post.id, {
     token: randomUUID(),
     runner: window.runner,
-    sendWithinMs: PERMIT_VALID_MS,
-    answerWithinMs: PERMIT_VALID_MS + TIMINGS.callTimeoutMs,
+    sendWithinMs: validMs,
+    answerWithinMs: validMs + TIMINGS.callTimeoutMs,
   })
   if (task === undefined) throw new Error('A task that was just made is gone.')
   const { id: taskId, attempt, installation, slot, slotEndsAt } = task

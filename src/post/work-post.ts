@@ -8,6 +8,7 @@ import type { Logger } from 'pino'
 import { recordAccountUsage } from '../account/usage.ts'
 import { endCall, waitForPermit } from '../db/call-window.ts'
 import type { Database } from '../db/database.ts'
+import { measureRoundTrip } from '../db/round-trip.ts'
 import { AccountError, RejectedError, StorerankError, UnavailableError } from '../errors.ts'
 import { holdPost } from '../ledger/claim-post.ts'
 import { tellPrices } from '../ledger/prices.ts'
@@ -122,6 +123,8 @@ async function handleRefusal(
 ): Promise<number | null> {
   if (outcome.kind === 'not_sent') {
     await releasePost(deps.db.sql, post.postId, post.token, `Not sent: ${outcome.reason}.`)
+    // The database may be farther away than it was: the next permit counts its round trips anew.
+    await measureRoundTrip(deps.db)
     throw new UnavailableError(`The post ${post.postId} was not sent: ${outcome.reason}.`)
   }
   if (outcome.kind !== 'refused') return null

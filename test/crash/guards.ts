@@ -69,7 +69,7 @@ export const GUARDS: Readonly<Record<GuardName, Guard>> = {
   },
   'call-window': {
     rewrites: [
-      replace('db/call-window.ts', 'TIMINGS.callTimeoutMs})', "TIMINGS.callTimeoutMs}, '0 seconds')"),
+      replace('db/call-window.ts', 'validMs})`', "validMs}, '0 seconds')`"),
       replace('post/claim.ts', /await readCallWait\([^)]+\)/, '0'),
     ],
   },

@@ -9,6 +9,7 @@ import { GUARDS, type GuardName } from './guards.ts'
 const SHORTER: Timings = {
   ...OF_THE_PRODUCT,
   callTimeoutMs: 2_000,
+  longestPermitMs: 2_500,
   firstRetryMs: 100,
   rateLimitPauseMs: 1_000,
   refusalPauseMs: 1_000,

@@ -147,13 +147,13 @@ describe('while there is work', () => {
 
   test('a permit is taken as soon as the one before it in the window has left', async (t) => {
     // The real gate on a window that is shorter, and holds as many fewer.
-    const kinds = 'text[], text[], text, jsonb, integer, integer, integer'
+    const kinds = 'text[], text[], text, jsonb, integer, integer, integer, integer'
     await db.sql.unsafe(`
       alter function take_call_permits(${kinds}, interval) rename to take_permits_within;
       create function take_call_permits(${kinds}, 
         out first_call_id bigint, out given integer, out wait_ms integer, out given_after_ms integer)
           language sql as
-        $$ select * from take_permits_within($1, $2, $3, $4, $5, $6, $7, interval '${WINDOW_S} seconds') $$`)
+        $$ select * from take_permits_within($1, $2, $3, $4, $5, $6, $7, $8, interval '${WINDOW_S} seconds') $$`)
     t.after(() =>
       db.sql.unsafe(`
         drop function take_call_permits(${kinds});

@@ -46,7 +46,7 @@ async function askRepeatedly(
     const [row] = await db.sql<{ given: number; waitMs: number | null }[]>`
       select given, wait_ms as "waitMs" from take_call_permits(array_fill('task_get'::text,
         array[${wanted}::int]),
-        array_fill('/v3'::text, array[${wanted}::int]), 'test', null, ${perWindow}, 1000, 25000,
+        array_fill('/v3'::text, array[${wanted}::int]), 'test', null, ${perWindow}, 1000, 25000, 500,
         make_interval(secs => ${windowMs / 1000}))`
     assert.ok((row?.given ?? 0) <= wanted)
     taken += row?.given ?? 0

@@ -88,19 +88,21 @@ comment on function end_calls(jsonb) is
 -- One turn of a runner at the window: its calls that have ended leave their places, and those that wait get
 -- permits, in their order, as many as fit now. Permits are stamped and numbered behind the lock of the one
 -- row of `call_window`, so that they have one order, whichever runner asks; readers and editors have no right
--- to that row. A permit holds for 500 ms; the window therefore counts 60.5 s, and no 60 seconds ever see more
--- calls than allowed. A call is in flight until it ends, or until its deadline. Calls of a kind that has a
+-- to that row. A permit holds for 500 ms after its stamp; the window therefore counts 60.5 s, and no 60
+-- seconds ever see more calls than allowed. For a runner that is far away it holds longer: its permits are
+-- stamped as much later, by at most 4 s, and no stamp is before that of the number before. A call is in flight until it ends, or until its deadline. Calls of a kind that has a
 -- limit of its own ask alone. Its statements are planned once a session, by the indexes alone: planning them
 -- again took longer than they do.
 create or replace function take_call_permits(
   of_kinds text[], of_paths text[], of_runner text, ended jsonb, per_minute integer, at_once integer,
-  timeout_ms integer, call_window interval default '60.5 seconds', out first_call_id bigint,
-  out given integer, out wait_ms integer, out given_after_ms integer
+  timeout_ms integer, valid_ms integer default 500, call_window interval default '60.5 seconds',
+  out first_call_id bigint, out given integer, out wait_ms integer, out given_after_ms integer
 ) language plpgsql set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
 declare
   allowed integer := calls_allowed(per_minute);
   wanted integer := least(cardinality(of_kinds), allowed);
   present timestamptz;
+  stamp timestamptz;
   last_id bigint;
   listed bigint[];
 begin
@@ -124,10 +126,12 @@ begin
     select count(*) from api_call c
     where c.id > last_id - allowed and c.id <= last_id - allowed + wanted
       and c.permit_at >= present - call_window));
+  stamp := greatest(present + make_interval(secs => (valid_ms - 500) / 1000.0), (
+    select least(c.permit_at, present + interval '4 seconds') from api_call c where c.id = last_id));
   first_call_id := last_id + 1;
   insert into api_call (id, kind, path, runner, permit_at, deadline_at)
-  select last_id + c.number, c.kind, c.path, of_runner, present,
-    present + make_interval(secs => (timeout_ms + 500) / 1000.0)
+  select last_id + c.number, c.kind, c.path, of_runner, stamp,
+    present + make_interval(secs => (timeout_ms + valid_ms) / 1000.0)
   from unnest(of_kinds, of_paths) with ordinality as c (kind, path, number)
   where c.number <= given;
   last_id := last_id + given;
@@ -137,7 +141,8 @@ begin
     wait_of_call(of_kinds[1], allowed, at_once, call_window, last_id, cardinality(listed),
       clock_timestamp()) end;
 end $$;
-comment on function take_call_permits(text[], text[], text, jsonb, integer, integer, integer, interval) is
+comment on function take_call_permits(text[], text[], text, jsonb, integer, integer, integer, integer,
+  interval) is
   'Ends calls, and gives as many of the calls that are asked for as the limits of all runners allow '
   'now, the milliseconds that the next one waits, and how long after the question they were given.';
 

@@ -26,8 +26,8 @@ export type AccountPrices = {
  * The prices that are reserved now, one for each store and function that it has, as the view `unit_price`
  * says.
  */
-export async function readPrices(sql: SqlRunner): Promise<Price[]> {
-  return sql<Price[]>`
+export async function readPrices(db: SqlRunner): Promise<Price[]> {
+  return db<Price[]>`
     select store, function, unit_results as "billingUnitResults", max(unit_micros)
       filter (where priority = 1) as "normalMicros",
       max(unit_micros) filter (where priority = 2) as "highMicros"

@@ -114,8 +114,8 @@ export async function readServiceTroubles(db: Database): Promise<ServiceStatus[]
  * The outage that stops posting; null when there is none. The status of an API that lists no endpoints holds
  * for all of them.
  */
-export async function readPostingOutage(sql: SqlRunner): Promise<Outage | null> {
-  const [outage] = await sql<Outage[]>`
+export async function readPostingOutage(db: SqlRunner): Promise<Outage | null> {
+  const [outage] = await db<Outage[]>`
     select s.since, s.checked_at as "checkedAt" from service_status s
     where s.api = 'app_data' and s.status = 'major_outage'
       and s.checked_at > clock_timestamp() - make_interval(mins => ${BELIEVED_MINUTES})
@@ -130,8 +130,8 @@ export function describeOutage({ since }: Outage): string {
 }
 
 /** How many times as long as usual a result may take before it is asked for by id. */
-export async function readPatience(sql: SqlRunner): Promise<number> {
-  const [row] = await sql<{ isDelayed: boolean }[]>`
+export async function readPatience(db: SqlRunner): Promise<number> {
+  const [row] = await db<{ isDelayed: boolean }[]>`
     select exists (
       select from service_status s
       where s.api = 'app_data' and s.status = any(${DELAYS})

@@ -59,8 +59,8 @@ export async function handOutPingbacks(
 }
 
 /** Tasks by service id. An id that only `charge` knows is ours too, and is not open. */
-async function findTasks(sql: SqlRunner, webhooks: readonly Pingback[]): Promise<Map<string, KnownTask>> {
-  const rows = await sql<KnownTask[]>`
+async function findTasks(db: SqlRunner, webhooks: readonly Pingback[]): Promise<Map<string, KnownTask>> {
+  const rows = await db<KnownTask[]>`
     select w.service_id as "serviceId", null as path, 'advanced' as kind, k.html, null as "htmlPath", t.store,
       t.function, k.depth,
       ${ASKED_COLUMN}, coalesce(k.state = 'posted', false) as "isOpen"

@@ -69,13 +69,13 @@ export function startBefore(
  * @param validMs how long after its stamp a call may begin (src/db/round-trip.ts)
  */
 export async function takePermits(
-  sql: SqlRunner,
+  db: SqlRunner,
   calls: readonly Call[],
   ended: readonly EndedCall[],
   { runner, callsPerMinute, maxConcurrentRequests }: CallWindowOptions,
   validMs = PERMIT_VALID_MS,
 ): Promise<PermitsAnswer> {
-  const [row] = await sql<
+  const [row] = await db<
     { firstId: number | null; given: number; waitMs: number | null; givenAfterMs: number | null }[]
   >`
     select first_call_id as "firstId", given, wait_ms as "waitMs", given_after_ms as "givenAfterMs"
@@ -90,13 +90,13 @@ export async function takePermits(
 
 /** Asks once, inside the caller's transaction if it has one; the permit counts from the commit on. */
 export async function askForPermit(
-  sql: SqlRunner,
+  db: SqlRunner,
   kind: CallKind,
   path: string,
   options: CallWindowOptions,
   validMs = PERMIT_VALID_MS,
 ): Promise<PermitAnswer> {
-  const { callIds, waitMs } = await takePermits(sql, [{ kind, path }], [], options, validMs)
+  const { callIds, waitMs } = await takePermits(db, [{ kind, path }], [], options, validMs)
   const [callId] = callIds
   return callId === undefined ? { waitMs: waitMs ?? LONGEST_SLEEP_MS } : { callId }
 }
@@ -105,8 +105,8 @@ export async function askForPermit(
  * How long a call of a kind would have to wait now, in ms; 0 when a permit would be given. It takes no permit
  * and waits for no lock: the cheap question before a transaction that needs a permit.
  */
-export async function readCallWait(sql: SqlRunner, kind: CallKind, limits: CallLimits): Promise<number> {
-  const [row] = await sql<{ waitMs: number }[]>`
+export async function readCallWait(db: SqlRunner, kind: CallKind, limits: CallLimits): Promise<number> {
+  const [row] = await db<{ waitMs: number }[]>`
     select call_wait(${kind}, ${limits.callsPerMinute}, ${limits.maxConcurrentRequests}) as "waitMs"`
   return row?.waitMs ?? 0
 }

@@ -12,10 +12,10 @@ import type { SqlRunner } from './database.ts'
  * @returns how many these were
  */
 export async function endStuckSessions(
-  sql: SqlRunner,
+  db: SqlRunner,
   silentMs = TIMINGS.idleInTransactionMs,
 ): Promise<number> {
-  const ended = await sql`
+  const ended = await db`
     select pg_terminate_backend(pid) from pg_stat_activity
     where datname = current_database() and usename = current_user and application_name like 'storerank%'
       and state = 'active' and wait_event = 'ClientRead' and query !~* '^\\s*copy'

@@ -9,14 +9,14 @@ import type { SqlRunner } from '../db/database.ts'
  * @param instant null: the clock's own time again
  */
 export async function setBusinessTime(
-  sql: SqlRunner,
+  db: SqlRunner,
   database: string,
   instant: string | null,
 ): Promise<void> {
-  const [row] = await sql<{ statement: string }[]>`
+  const [row] = await db<{ statement: string }[]>`
     select case when ${instant}::text is null then format('alter database %I reset storerank.now',
       ${database}::text)
       else format('alter database %I set storerank.now = %L', ${database}::text,
         ${instant}::timestamptz::text) end as statement`
-  if (row !== undefined) await sql.unsafe(row.statement)
+  if (row !== undefined) await db.unsafe(row.statement)
 }

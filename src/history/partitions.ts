@@ -23,8 +23,8 @@ export async function makePartitionsAhead(db: Database, monthsAhead: number): Pr
 }
 
 /** The partitions of a table, the oldest first. */
-export async function listPartitions(sql: SqlRunner, table: Partition['table']): Promise<Partition[]> {
-  return sql<Partition[]>`
+export async function listPartitions(db: SqlRunner, table: Partition['table']): Promise<Partition[]> {
+  return db<Partition[]>`
     select ${table} as table, c.relname as name, m.begins at time zone 'UTC' as begins,
       (m.begins + interval '1 month') at time zone 'UTC' as ends
     from pg_inherits i join pg_class c on c.oid = i.inhrelid

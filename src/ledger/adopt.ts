@@ -98,8 +98,8 @@ export async function adoptTasks(
  * Which of the service ids have no charge yet. What has one is recorded, so that no transaction need lock its
  * task.
  */
-export async function findUncharged(sql: SqlRunner, serviceIds: readonly string[]): Promise<Set<string>> {
-  const rows = await sql<{ id: string }[]>`
+export async function findUncharged(db: SqlRunner, serviceIds: readonly string[]): Promise<Set<string>> {
+  const rows = await db<{ id: string }[]>`
     select id from unnest(${serviceIds}::text[]) as f (id)
     except
     select c.service_id from charge c where c.service_id = any(${serviceIds}::text[])`
@@ -108,11 +108,11 @@ export async function findUncharged(sql: SqlRunner, serviceIds: readonly string[
 
 /** Those of the tasks that have no charge yet. */
 export async function keepUncharged<Task extends { readonly serviceId: string }>(
-  sql: SqlRunner,
+  db: SqlRunner,
   tasks: readonly Task[],
 ): Promise<Task[]> {
   const uncharged = await findUncharged(
-    sql,
+    db,
     tasks.map((task) => task.serviceId),
   )
   return tasks.filter((task) => uncharged.has(task.serviceId))
@@ -215,9 +215,9 @@ export async function doubtIds(tx: Transaction, serviceIds: readonly string[]): 
 }
 
 /** Settles the posts that have no `posting` task any more. */
-export async function settleKnownPosts(sql: SqlRunner, postIds: readonly string[]): Promise<void> {
+export async function settleKnownPosts(db: SqlRunner, postIds: readonly string[]): Promise<void> {
   if (postIds.length === 0) return
-  await sql`
+  await db`
     with open as (
       select id from post where id = any(${postIds}::uuid[]) and state in ('sending', 'unknown') order by id
         for update

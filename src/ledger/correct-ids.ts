@@ -41,8 +41,8 @@ export async function correctIds(
 }
 
 /** Tasks whose present attempt is listed under another id than the one that is known. */
-function findOtherIds(sql: SqlRunner, listed: readonly CreatedTask[]): Promise<WrongId[]> {
-  return sql<WrongId[]>`
+function findOtherIds(db: SqlRunner, listed: readonly CreatedTask[]): Promise<WrongId[]> {
+  return db<WrongId[]>`
     select k.id as "taskId", k.service_id as "oldId", l.service_id as "newId",
       exists (select from charge c where c.service_id = l.service_id) as "isTaken"
     from ${listedRows(listed)}
@@ -55,14 +55,14 @@ function findOtherIds(sql: SqlRunner, listed: readonly CreatedTask[]): Promise<W
  * attempt has it, and moves to the id under which the list has the attempt.
  */
 async function addEarlierAttempts(
-  sql: SqlRunner,
+  db: SqlRunner,
   listed: readonly CreatedTask[],
   wrong: readonly WrongId[],
 ): Promise<readonly WrongId[]> {
   const left = new Set(wrong.map(({ oldId }) => oldId))
   const blocking = wrong.filter(({ isTaken, newId }) => isTaken && !left.has(newId)).map(({ newId }) => newId)
   if (blocking.length === 0) return wrong
-  const earlier = await findEarlierIds(sql, listed, blocking)
+  const earlier = await findEarlierIds(db, listed, blocking)
   const given = new Set(wrong.map(({ newId }) => newId))
   const added: WrongId[] = []
   for (const each of earlier) {
@@ -71,16 +71,16 @@ async function addEarlierAttempts(
     given.add(each.newId)
     added.push(each)
   }
-  return added.length === 0 ? wrong : addEarlierAttempts(sql, listed, [...wrong, ...added])
+  return added.length === 0 ? wrong : addEarlierAttempts(db, listed, [...wrong, ...added])
 }
 
 /** Earlier attempts that are charged under one of the ids, and listed under another one without a charge. */
 function findEarlierIds(
-  sql: SqlRunner,
+  db: SqlRunner,
   listed: readonly CreatedTask[],
   ids: readonly string[],
 ): Promise<WrongId[]> {
-  return sql<WrongId[]>`
+  return db<WrongId[]>`
     select distinct k.id as "taskId", c.service_id as "oldId", l.service_id as "newId",
       exists (select from charge o where o.service_id = l.service_id) as "isTaken"
     from charge c join task k on k.target_id = c.target_id and k.slot = c.slot

@@ -15,8 +15,8 @@ export const KEEP_DAYS = 90
  * there.
  * @returns how many; zero when none is left
  */
-export async function pruneTasks(sql: SqlRunner): Promise<number> {
-  const rows = await sql`
+export async function pruneTasks(db: SqlRunner): Promise<number> {
+  const rows = await db`
     delete from task where id = any(array(
       select k.id from task k
       where k.ended_at < (select clock_timestamp() - make_interval(days => ${KEEP_DAYS}))
@@ -30,8 +30,8 @@ export async function pruneTasks(sql: SqlRunner): Promise<number> {
 }
 
 /** Deletes a bounded number of settled posts without tasks. Returns how many; zero when none is left. */
-export async function prunePosts(sql: SqlRunner): Promise<number> {
-  const rows = await sql`
+export async function prunePosts(db: SqlRunner): Promise<number> {
+  const rows = await db`
     delete from post where id = any(array(
       select p.id from post p
       where p.state = 'settled' and p.settled_at < (select clock_timestamp()

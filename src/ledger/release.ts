@@ -63,12 +63,12 @@ export async function switchToHtmlPages(
  * @returns false when the post was no longer this runner's to decide on
  */
 export async function releasePost(
-  sql: SqlRunner,
+  db: SqlRunner,
   postId: string,
   token: string,
   problem: string,
 ): Promise<boolean> {
-  const [row] = await sql<{ released: boolean }[]>`
+  const [row] = await db<{ released: boolean }[]>`
     with locked as (
       select id from task where post_id = ${postId} and state = 'posting' order by id for update
     ),

@@ -30,10 +30,10 @@ const CHECK_AGAIN_MINUTES = 60
 
 /** Whether the service's list was compared with this very database within so many minutes; null: ever. */
 export async function isChecked(
-  sql: SqlRunner,
+  db: SqlRunner,
   withinMinutes: number | null = CHECK_AGAIN_MINUTES,
 ): Promise<boolean> {
-  const [row] = await sql<{ checked: boolean }[]>`
+  const [row] = await db<{ checked: boolean }[]>`
     select exists (
       select from restore_check c
       where (c.checked_at > clock_timestamp() - make_interval(mins => ${withinMinutes}::int)) is not false
@@ -44,8 +44,8 @@ export async function isChecked(
 }
 
 /** Writes down that the list was compared, and where. */
-export async function recordCheck(sql: SqlRunner): Promise<void> {
-  await sql`
+export async function recordCheck(db: SqlRunner): Promise<void> {
+  await db`
     insert into restore_check (checked_at, server_started_at, database, written_by)
     select clock_timestamp(), pg_postmaster_start_time(), d.oid::bigint, pg_current_xact_id()::xid::text
     from pg_database d where d.datname = current_database()
@@ -55,8 +55,8 @@ export async function recordCheck(sql: SqlRunner): Promise<void> {
 }
 
 /** The charges of the last day that has any are read by the index of their time. */
-export async function readRestoreState(sql: SqlRunner): Promise<RestoreState> {
-  const [row] = await sql<(RestoreState & { prunedBefore: Date | null })[]>`
+export async function readRestoreState(db: SqlRunner): Promise<RestoreState> {
+  const [row] = await db<(RestoreState & { prunedBefore: Date | null })[]>`
     select l.installation, l.recover_from as "recoverFrom", l.is_apart as "isApart", storerank_now() as now, (
       select max(c.at) from charge c where c.at >= (
         select max(begins_at) from (
@@ -75,13 +75,13 @@ export async function readRestoreState(sql: SqlRunner): Promise<RestoreState> {
  * Why nothing may be posted, as a sentence for a person and for the posts that stay `ready`; null when
  * posting is allowed.
  */
-export async function readRestoreHold(sql: SqlRunner): Promise<string | null> {
-  const [row] = await sql<{ recoverFrom: Date | null; isNew: boolean }[]>`
+export async function readRestoreHold(db: SqlRunner): Promise<string | null> {
+  const [row] = await db<{ recoverFrom: Date | null; isNew: boolean }[]>`
     select l.recover_from as "recoverFrom",
       not exists (select from charge) and not exists (select from pruned_charge) as "isNew"
     from ledger l`
   if (row === undefined || row.recoverFrom === null) return null
-  const [lock] = await sql<{ isHeld: boolean }[]>`select is_lock_held(${RECOVERY_LOCK}) as "isHeld"`
+  const [lock] = await db<{ isHeld: boolean }[]>`select is_lock_held(${RECOVERY_LOCK}) as "isHeld"`
   if (lock?.isHeld) {
     return (
       '`storerank recover` is at work on this database. Nothing is posted until it has ended, so that ' +
@@ -106,7 +106,7 @@ export async function readRestoreHold(sql: SqlRunner): Promise<string | null> {
  * @returns their ids at the service
  */
 export async function findForgotten(
-  sql: SqlRunner,
+  db: SqlRunner,
   installation: string,
   listed: readonly ListedTag[],
 ): Promise<string[]> {
@@ -115,7 +115,7 @@ export async function findForgotten(
     return parsed?.origin?.installation === installation ? [{ id, taskId: parsed.taskId }] : []
   })
   if (own.length === 0) return []
-  const rows = await sql<{ id: string }[]>`
+  const rows = await db<{ id: string }[]>`
     select f.service_id as id
     from unnest(${own.map((task) => task.id)}::text[],
       ${own.map((task) => task.taskId)}::uuid[]) as f (service_id, task_id)
@@ -128,13 +128,13 @@ export async function findForgotten(
  * Stops posting from now on. Of several calls the earliest instant stands. @param from by the clock of the
  * service
  */
-export async function holdForRecovery(sql: SqlRunner, from: Date): Promise<void> {
-  await sql`update ledger set recover_from = least(recover_from, ${from}::timestamptz)`
+export async function holdForRecovery(db: SqlRunner, from: Date): Promise<void> {
+  await db`update ledger set recover_from = least(recover_from, ${from}::timestamptz)`
 }
 
 /** Everything that was posted before is known now; null ends the recovery, and posting goes on. */
-export async function advanceRecovery(sql: SqlRunner, to: Date | null): Promise<void> {
-  await sql`update ledger set recover_from = ${to}`
+export async function advanceRecovery(db: SqlRunner, to: Date | null): Promise<void> {
+  await db`update ledger set recover_from = ${to}`
 }
 
 /** From now on this database is the one that posted the tasks of that installation. */
@@ -143,6 +143,6 @@ export async function adoptInstallationId(tx: Transaction, installation: string)
 }
 
 /** The tasks of other installations on the account belong to databases that go on. */
-export async function ignoreOtherInstallations(sql: SqlRunner): Promise<void> {
-  await sql`update ledger set is_apart = true, recover_from = null`
+export async function ignoreOtherInstallations(db: SqlRunner): Promise<void> {
+  await db`update ledger set is_apart = true, recover_from = null`
 }

@@ -170,8 +170,8 @@ export interface WaitingAttempts {
 }
 
 /** What waits for another attempt. Counted among the planned tasks of `open_work` too. */
-export async function readWaitingAttempts(sql: SqlRunner): Promise<WaitingAttempts> {
-  const [row] = await sql<WaitingAttempts[]>`
+export async function readWaitingAttempts(db: SqlRunner): Promise<WaitingAttempts> {
+  const [row] = await db<WaitingAttempts[]>`
     select count(*) as waiting, min(not_before) as "nextAttemptAt" from task
     where attempt > 0 and state = 'planned' and post_id is null and not_before > storerank_now()`
   return row ?? { waiting: 0, nextAttemptAt: null }
@@ -232,8 +232,8 @@ export async function deferResults(tx: Transaction, later: readonly LaterResult[
  * Fails tasks whose result cannot come any more, because the service keeps no result for so long.
  * @returns how many ended
  */
-export async function giveUpResults(sql: SqlRunner, afterDays: number): Promise<number> {
-  const rows = await sql`
+export async function giveUpResults(db: SqlRunner, afterDays: number): Promise<number> {
+  const rows = await db`
     update task set state = 'failed', ended_at = clock_timestamp(), fetching_until = null,
       problem = concat_ws(' ', 'Its result did not come while the service keeps results.',
         'The last answer was: ' || problem)

@@ -62,10 +62,10 @@ export function createStoredResults(registry: Registry, { sql }: Database, stori
  * it began, and is waited for as long as any. Those of the server itself have no user.
  */
 async function readSettled(
-  sql: Database['sql'],
+  db: Database['sql'],
   storingMs: number,
 ): Promise<{ readonly startedAt: string; readonly settledTo: string }> {
-  const [row] = await sql<{ startedAt: string; settledTo: string }[]>`
+  const [row] = await db<{ startedAt: string; settledTo: string }[]>`
     select w.started_at::text as "startedAt",
       least(w.started_at, min(greatest(a.xact_start, w.from_at))
         filter (where a.pid is not null))::text as "settledTo"

@@ -26,14 +26,14 @@ const NOUNS: Readonly<Record<ServiceFunction, string>> = {
  * calls the store, and the tasks stay planned.
  */
 export async function readNotOffered(
-  sql: SqlRunner,
+  db: SqlRunner,
   posted: Posted,
   outcome: PostOutcome,
 ): Promise<PostOutcome> {
   const { store, function: fn, tasks } = posted
   if (outcome.kind !== 'refused' || outcome.cause !== 'not_found') return outcome
   if (FUNCTION_RULES[store][fn].source !== 'sold') return outcome
-  const known = await sql`select from location where store = ${store} limit 1`
+  const known = await db`select from location where store = ${store} limit 1`
   if (known.length === 0) return outcome
   const { statusCode, httpStatus } = outcome
   const message =

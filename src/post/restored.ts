@@ -112,12 +112,12 @@ export async function rangeSinceLastCharge(
 
 /** Whether tasks of this installation are listed that the ledger does not know. */
 export async function namesForgotten(
-  sql: SqlRunner,
+  db: SqlRunner,
   installation: string,
   listed: readonly ListedTag[],
 ): Promise<boolean> {
   for (const slice of slicesOf(listed)) {
-    if ((await findForgotten(sql, installation, slice)).length > 0) return true
+    if ((await findForgotten(db, installation, slice)).length > 0) return true
   }
   return false
 }

@@ -21,21 +21,21 @@ const REFERENCE_TABLES = ['distributed_project', 'distributed_list', 'distribute
 const NOT_ALLOWED = '42501'
 
 /** Whether `distribute` was called on this database. */
-export async function isDistributed(sql: SqlRunner): Promise<boolean> {
-  const [row] = await sql<{ found: boolean }[]>`
+export async function isDistributed(db: SqlRunner): Promise<boolean> {
+  const [row] = await db<{ found: boolean }[]>`
     select to_regclass('public.distributed_ranking') is not null as found`
-  return (row?.found ?? false) && (await isRankingDistributed(sql))
+  return (row?.found ?? false) && (await isRankingDistributed(db))
 }
 
-async function isRankingDistributed(sql: SqlRunner): Promise<boolean> {
-  if (!(await hasCitus(sql))) return false
-  const [row] = await sql<{ found: boolean }[]>`
+async function isRankingDistributed(db: SqlRunner): Promise<boolean> {
+  if (!(await hasCitus(db))) return false
+  const [row] = await db<{ found: boolean }[]>`
     select exists (select from pg_dist_partition where logicalrelid = to_regclass('public.ranking')) as found`
   return row?.found ?? false
 }
 
-async function hasCitus(sql: SqlRunner): Promise<boolean> {
-  const [row] = await sql<{ found: boolean }[]>`
+async function hasCitus(db: SqlRunner): Promise<boolean> {
+  const [row] = await db<{ found: boolean }[]>`
     select exists (select from pg_extension where extname = 'citus') as found`
   return row?.found ?? false
 }
@@ -52,9 +52,9 @@ interface Coordinator {
 }
 
 /** @throws ConfigurationError when Citus is missing, or has no coordinator or no worker, with what to do */
-export async function requireCluster(sql: SqlRunner): Promise<Coordinator> {
-  if (!(await hasCitus(sql))) {
-    const [row] = await sql<{ database: string }[]>`select current_database() as database`
+export async function requireCluster(db: SqlRunner): Promise<Coordinator> {
+  if (!(await hasCitus(db))) {
+    const [row] = await db<{ database: string }[]>`select current_database() as database`
     throw new ConfigurationError(
       `The database ${row?.database} has no extension citus, so that its history cannot be ` +
         `distributed. On a server that has Citus (shared_preload_libraries = 'citus') a superuser runs ` +
@@ -62,7 +62,7 @@ export async function requireCluster(sql: SqlRunner): Promise<Coordinator> {
         'citus_set_coordinator_host(…)` and `select citus_add_node(…)` here. Nothing was changed.',
     )
   }
-  const nodes = await sql<(Coordinator & { isCoordinator: boolean })[]>`
+  const nodes = await db<(Coordinator & { isCoordinator: boolean })[]>`
     select nodename as host, nodeport as port, groupid = 0 as "isCoordinator" from pg_dist_node where isactive
       and noderole = 'primary'`
   const coordinator = nodes.find(({ isCoordinator }) => isCoordinator)
@@ -210,9 +210,9 @@ export async function fillReferenceTables(tx: Transaction): Promise<void> {
 }
 
 /** @throws ConfigurationError when the coordinator cannot reach itself */
-export async function tryLoop(sql: SqlRunner, { host, port }: Coordinator): Promise<void> {
+export async function tryLoop(db: SqlRunner, { host, port }: Coordinator): Promise<void> {
   try {
-    await sql`select from distributed_ranking limit 1`
+    await db`select from distributed_ranking limit 1`
   } catch (error) {
     throw new ConfigurationError(
       `The coordinator cannot log in to itself at ${host}:${port}, where the other nodes find it: ` +
@@ -256,6 +256,6 @@ export async function distributeRanking(tx: Transaction): Promise<void> {
 }
 
 /** The rows that were copied to the workers, and are still on the coordinator's disk. */
-export async function dropLocalCopy(sql: SqlRunner): Promise<void> {
-  await sql`select truncate_local_data_after_distributing_table('public.ranking')`
+export async function dropLocalCopy(db: SqlRunner): Promise<void> {
+  await db`select truncate_local_data_after_distributing_table('public.ranking')`
 }

@@ -100,7 +100,7 @@ describe('a watch of an app', () => {
         }
         assert.deepEqual([...(await askedTwice())], [])
       }),
-      { numRuns: 60 },
+      { numRuns: 30 },
     )
   })
 })

@@ -30,6 +30,9 @@ const gaps = async () => [
     order by 1, h.slot`),
 ]
 
+/** The slots of the gaps. */
+const slotsOfGaps = async () => (await gaps()).map(({ slot }) => slot).join(', ')
+
 const unwatch = (keyword = 'yoga') => planning.db.sql`delete from keyword_watch where keyword = ${keyword}`
 const changeEvery = (every: string) => planning.db.sql`update keyword_watch set every = ${every}::interval`
 
@@ -122,10 +125,7 @@ describe('a downtime', () => {
     await planning.watch('a', ['yoga'])
     await elsewhere.sql`select set_config('storerank.now', '2026-11-03 13:00+00', false)`
     await closeEndedSlots(elsewhere)
-    assert.deepEqual(
-      (await gaps()).map(({ slot }) => slot),
-      ['10-30 00', '10-31 00', '11-01 00', '11-02 00'],
-    )
+    assert.equal(await slotsOfGaps(), '10-30 00, 10-31 00, 11-01 00, 11-02 00')
     await planning.db.sql.unsafe(`alter database ${name} reset timezone`)
   })
 })
@@ -194,10 +194,7 @@ describe('a slot that ended', () => {
       assert.equal(reserved.length, state === 'posting' ? 1 : 0)
       await planning.setNow('2026-03-13 12:00+00')
       assert.deepEqual(await planning.closeSlots(), { budget: 0, missed: 2 })
-      assert.deepEqual(
-        (await gaps()).map(({ slot }) => slot),
-        ['03-11 00', '03-12 00'],
-      )
+      assert.equal(await slotsOfGaps(), '03-11 00, 03-12 00')
       const [{ slot } = { slot: null }] = await planning.db.sql`select slot from task`
       assert.deepEqual(slot, new Date('2026-03-10'))
       assert.deepEqual(await readReservations(planning.db.sql), reserved)
@@ -222,10 +219,7 @@ describe('a slot that ended', () => {
     await planning.watch('b', ['yoga'])
     await planning.setNow('2026-03-11 07:00+00')
     await planning.closeSlots()
-    assert.deepEqual(
-      (await gaps()).map(({ slot }) => slot),
-      ['03-10 00', '03-10 12', '03-10 18'],
-    )
+    assert.equal(await slotsOfGaps(), '03-10 00, 03-10 12, 03-10 18')
     assert.equal((await planning.plan()).planned, 2)
     await planning.measure()
     await planning.setNow('2026-03-12 00:00+00')
@@ -273,10 +267,7 @@ describe('a slot that ended', () => {
       await planning.dropStale()
       await planning.setNow('2026-03-13 00:00+00')
       await planning.closeSlots()
-      assert.deepEqual(
-        (await gaps()).map(({ slot }) => slot),
-        ['03-11 00'],
-      )
+      assert.equal(await slotsOfGaps(), '03-11 00')
       assert.equal((await planning.db.sql`select from task where state = 'dropped'`).count, 0)
     })
   }
@@ -335,18 +326,15 @@ describe('a watch that was added and deleted within a slot', () => {
     await unwatch()
     await planning.setNow('2026-04-12 12:00+00')
     assert.deepEqual(await planning.closeSlots(), { budget: 0, missed: 2 })
-    assert.deepEqual(
-      (await gaps()).map(({ slot }) => slot),
-      ['03-10 00', '03-11 00'],
-    )
+    assert.equal(await slotsOfGaps(), '03-10 00, 03-11 00')
   })
 })
 
 describe('a change of `every`', () => {
-  /** A runner that wakes every hour and measures at once what is due. */
-  async function runUntil(fromMs: number, hours: number, at: (hour: number) => Promise<void>): Promise<void> {
-    for (let hour = 0; hour <= hours; hour += 1) {
-      await planning.setNow(new Date(fromMs + hour * HOUR_MS))
+  /** A runner that wakes after each of so many hours, and measures at once what is due. */
+  async function runEvery(hours: number, until: number, at: (hour: number) => Promise<void>): Promise<void> {
+    for (let hour = 0; hour <= until; hour += hours) {
+      await planning.setNow(new Date(Date.parse(START) + hour * HOUR_MS))
       await at(hour)
       await planning.closeSlots()
       await planning.plan()
@@ -359,43 +347,30 @@ describe('a change of `every`', () => {
     const changes = new Map([
       [30, '6 hours'],
       [57, '1 day'],
-      [80, '6 hours'],
+      [81, '6 hours'],
     ])
-    await runUntil(Date.parse(START), 96, async (hour) => {
+    await runEvery(3, 96, async (hour) => {
       const every = changes.get(hour)
       if (every !== undefined) await changeEvery(every)
     })
     assert.deepEqual(await gaps(), [])
     const slots = await planning.db.sql<{ slot: string; outcome: string | null }[]>`
       select to_char(slot at time zone 'UTC', 'DD HH24') as slot, gap as outcome from ranking_slot order by 1`
-    assert.deepEqual(
-      slots.map(({ slot, outcome }) => (outcome === null ? slot : `${slot} ${outcome}`)),
-      [
-        '10 00',
-        '11 00',
-        '11 18',
-        '12 00',
-        '12 06',
-        '12 12',
-        '12 18',
-        '13 00',
-        '13 18',
-        '14 00',
-        '14 06',
-        '14 12',
-      ],
+    assert.equal(
+      slots.map(({ slot, outcome }) => (outcome === null ? slot : `${slot} ${outcome}`)).join(', '),
+      '10 00, 11 00, 11 18, 12 00, 12 06, 12 12, 12 18, 13 00, 13 18, 14 00, 14 06, 14 12',
     )
   })
 
   test('at any hour, to anything, makes no gap while somebody measures what is due', async () => {
     const every = fc.constantFrom('1 hour', '2 hours', '6 hours', '8 hours', '12 hours', '1 day', '2 days')
-    const change = fc.tuple(fc.integer({ min: 0, max: 71 }), every)
+    const change = fc.tuple(fc.integer({ min: 0, max: 35 }), every)
     await fc.assert(
       fc.asyncProperty(every, fc.array(change, { maxLength: 4 }), async (first, changes) => {
         await planning.clear()
         await planning.setNow(START)
         await planning.watch('a', ['yoga'], { every: first })
-        await runUntil(Date.parse(START), 72, async (hour) => {
+        await runEvery(1, 36, async (hour) => {
           for (const [at, next] of changes) if (at === hour) await changeEvery(next)
         })
         assert.deepEqual(await gaps(), [])
@@ -413,9 +388,6 @@ describe('a change of `every`', () => {
     await changeEvery('6 hours')
     await planning.setNow('2026-03-13 07:00+00')
     await planning.closeSlots()
-    assert.deepEqual(
-      (await gaps()).map(({ slot }) => slot),
-      ['03-10 00', '03-11 00', '03-12 12', '03-12 18', '03-13 00'],
-    )
+    assert.equal(await slotsOfGaps(), '03-10 00, 03-11 00, 03-12 12, 03-12 18, 03-13 00')
   })
 })

@@ -8,9 +8,7 @@ import { writeFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-/**
- * Their processes start first, the longest one before the others: in the end no core waits for one of them.
- */
+/** They start first, the longest one before the others: in the end no core waits for one of them. */
 const DEAREST = [
   'test/cli/demo.proof.ts',
   'test/flow/faults.proof.ts',
@@ -22,16 +20,19 @@ const DEAREST = [
   'test/flow/cycle.test.ts',
   'test/queue/job.test.ts',
   'test/queue/scheduler.test.ts',
+  'test/cli/check.test.ts',
+  'test/cli/own-account.test.ts',
   'test/post/recover.test.ts',
   'test/history/close-slots.test.ts',
+  'test/plan/due.test.ts',
   'test/collect/receiver.test.ts',
   'test/audit/compare.test.ts',
-  'test/cli/own-account.test.ts',
   'test/cli/status-check.test.ts',
   'test/cli/run.test.ts',
   'test/flow/postbacks.test.ts',
   'test/db/migrate.test.ts',
   'test/db/settings.test.ts',
+  'test/db/upgrade.test.ts',
   'test/queue/runner.test.ts',
 ]
 
@@ -41,21 +42,26 @@ const DEAREST = [
  */
 const ALONE = ['test/contract/as-sold.test.ts', 'test/contract/contract.test.ts']
 
-/** So few that a process takes about twenty seconds: what is left in the end is short. */
-const FILES_PER_PROCESS = 10
+/** So few that a process takes about half a minute: what is left in the end is short. */
+const FILES_PER_PROCESS = 16
+const DEAREST_PER_PROCESS = 3
 
 /**
- * The files of each process, in the order of their start. A proof and a file of `DEAREST` or `ALONE` have
- * their own.
+ * The files of each process, in the order of their start. A proof and a file of `ALONE` have their own.
  * @param files paths below the project
  */
 function groupFiles(files: readonly string[]): string[][] {
-  const own = [...DEAREST, ...ALONE]
-  const dearest = own.filter((file) => files.includes(file))
-  const others = files.filter((file) => !own.includes(file)).sort()
-  const proofs = others.filter((file) => file.endsWith('.proof.ts'))
-  const cheap = others.filter((file) => !proofs.includes(file))
-  return [...[...dearest, ...proofs].map((file) => [file]), ...cut(cheap, FILES_PER_PROCESS)]
+  const isProof = (file: string) => file.endsWith('.proof.ts')
+  const known = [...DEAREST, ...ALONE]
+  const others = files.filter((file) => !known.includes(file)).sort()
+  const own = [...DEAREST.filter(isProof), ...others.filter(isProof), ...ALONE]
+  const dearest = DEAREST.filter((file) => !isProof(file) && files.includes(file))
+  const cheap = others.filter((file) => !isProof(file))
+  return [
+    ...own.filter((file) => files.includes(file)).map((file) => [file]),
+    ...cut(dearest, DEAREST_PER_PROCESS),
+    ...cut(cheap, FILES_PER_PROCESS),
+  ]
 }
 
 /** Pieces of almost the same length. */

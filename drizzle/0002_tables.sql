@@ -25,6 +25,8 @@ CREATE TABLE "period_change" (
 	"from_slot" timestamp (6) with time zone NOT NULL
 );
 --> statement-breakpoint
+ALTER TABLE "alert_channel" DROP CONSTRAINT "alert_channel_email_1_to_20_addresses";
+--> statement-breakpoint
 ALTER TABLE "alert_rule" DROP CONSTRAINT "alert_rule_kind_of_rule";
 --> statement-breakpoint
 ALTER TABLE "alert_rule" DROP CONSTRAINT "alert_rule_keyword_and_tag_only_of_ranks";
@@ -144,6 +146,8 @@ CREATE INDEX "task_awaited" ON "task" USING btree ("endpoint") WHERE attempt > 0
 CREATE INDEX "task_open" ON "task" USING btree ("target_id","slot") WHERE attempt > 0 and state in ('planned', 'posting', 'posted');
 --> statement-breakpoint
 CREATE INDEX "watch_period_of_interval" ON "watch_period" USING btree ("every","target_id") WHERE ended_at is null and target_id is not null;
+--> statement-breakpoint
+ALTER TABLE "alert_channel" ADD CONSTRAINT "alert_channel_email_1_to_20_addresses" CHECK ((kind <> 'email' or address ~ '^[A-Za-z0-9.!#$%&''*+/=?^_`{|}~-]+@[A-Za-z0-9-]+([.][A-Za-z0-9-]+)+( *, *[A-Za-z0-9.!#$%&''*+/=?^_`{|}~-]+@[A-Za-z0-9-]+([.][A-Za-z0-9-]+)+){0,19}$') is not false or refuse('alert_channel', 'email_1_to_20_addresses', array[name], to_jsonb(address)));
 --> statement-breakpoint
 ALTER TABLE "alert_rule" ADD CONSTRAINT "alert_rule_bands_1_to_1000" CHECK ((coalesce(threshold_11_to_30, 1) between 1 and 1000
         and coalesce(threshold_beyond, 1) between 1 and 1000) is not false or refuse('alert_rule', 'bands_1_to_1000', array[project, name], to_jsonb(threshold_11_to_30), to_jsonb(threshold_beyond)));

@@ -157,7 +157,7 @@ export const SETTINGS = {
           example: 'ranks@example.com',
         }),
         privateHosts: setting('PRIVATE_ALERT_HOSTS', {
-          help: 'Hosts of private networks to which webhooks may be sent, with commas between.',
+          help: 'Hosts of loopback and private networks that webhooks may be sent to, with commas between.',
           schema: hostNames(),
           default: '',
           example: 'chat.internal',

@@ -17,6 +17,7 @@ for (const [address, bits] of [
   ['172.16.0.0', 12],
   ['192.0.0.0', 24],
   ['192.0.2.0', 24],
+  ['192.88.99.0', 24],
   ['192.168.0.0', 16],
   ['198.18.0.0', 15],
   ['198.51.100.0', 24],
@@ -25,30 +26,61 @@ for (const [address, bits] of [
 ] as const) {
   INTERNAL.addSubnet(address, bits, 'ipv4')
 }
-/**
- * Outside of these, an IPv6 address is not of the internet: loopback, link-local, private, multicast, mapped
- * and translated ones.
- */
-const GLOBAL = new BlockList()
-GLOBAL.addSubnet('2000::', 3, 'ipv6')
-/** Documentation, tunnels and translations, which hold other addresses. */
+/** Outside of these, an IPv6 address is not of the internet: loopback, link-local, private and multicast ones. */
+const GLOBAL = subnet('2000::', 3)
+/** For protocols and documentation. */
 for (const [address, bits] of [
   ['2001::', 23],
   ['2001:db8::', 32],
-  ['2002::', 16],
   ['3fff::', 20],
 ] as const) {
   INTERNAL.addSubnet(address, bits, 'ipv6')
 }
-const LOOPBACK = new BlockList()
+
+/**
+ * What leads to an IPv4 address that is written in it is judged by that one: mapped addresses, NAT64 (RFC 6052,
+ * RFC 8215), 6to4 and Teredo, whose client is written with its bits turned over behind its server.
+ */
+const HOLDS_IPV4: readonly (readonly [BlockList, readonly ((bytes: readonly number[]) => number[])[]])[] = [
+  [subnet('::ffff:0:0', 96), [(bytes) => bytes.slice(12)]],
+  [subnet('64:ff9b::', 96), [(bytes) => bytes.slice(12)]],
+  // A network may write it further to the front as well, and then zeros at the end, which are refused.
+  [subnet('64:ff9b:1::', 48), [(bytes) => (bytes.slice(13).some(Boolean) ? bytes.slice(12) : [0, 0, 0, 0])]],
+  [subnet('2002::', 16), [(bytes) => bytes.slice(2, 6)]],
+  [
+    subnet('2001::', 32),
+    [(bytes) => bytes.slice(4, 8), (bytes) => bytes.slice(12).map((byte) => byte ^ 255)],
+  ],
+]
+const LOOPBACK = subnet('::1', 128)
 LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4')
-LOOPBACK.addAddress('::1', 'ipv6')
+
+function subnet(address: string, bits: number): BlockList {
+  const list = new BlockList()
+  list.addSubnet(address, bits, 'ipv6')
+  return list
+}
 
 /** Whether an address is one of the internet, and none of a private, link-local or other special network. */
 export function isPublicAddress(address: string): boolean {
   const family = isIP(address)
   if (family === 4) return !INTERNAL.check(address, 'ipv4')
-  return family === 6 && GLOBAL.check(address, 'ipv6') && !INTERNAL.check(address, 'ipv6')
+  if (family === 0 || address.includes('%')) return false
+  const [, readers] = HOLDS_IPV4.find(([list]) => list.check(address, 'ipv6')) ?? []
+  if (readers === undefined) return GLOBAL.check(address, 'ipv6') && !INTERNAL.check(address, 'ipv6')
+  const bytes = toBytes(address)
+  return readers.every((read) => isPublicAddress(read(bytes).join('.')))
+}
+
+/** The sixteen bytes of an IPv6 address, which a URL writes in groups of hexadecimal digits alone. */
+function toBytes(address: string): number[] {
+  const [before = '', after] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::')
+  const [first, last] = [before, after ?? ''].map((text) => text.split(':').filter((group) => group !== ''))
+  const missing = 8 - (first?.length ?? 0) - (last?.length ?? 0)
+  return [...(first ?? []), ...Array<string>(missing).fill('0'), ...(last ?? [])].flatMap((group) => {
+    const value = Number.parseInt(group, 16)
+    return [value >> 8, value & 255]
+  })
 }
 
 export interface CheckedAddress {
@@ -78,8 +110,8 @@ export function checkAddress(
     throw new ConfigurationError('The address must be https, or http on loopback.')
   const isAllowed = allowedHosts.includes(host)
   const check = (address: string) =>
-    isAllowed || (isLoopback ? isLoopbackAddress(address) : isPublicAddress(address))
-  if (isIP(host) !== 0 && !check(host)) throw refuse(host)
+    isAllowed ? !isLoopback || isLoopbackAddress(address) : isPublicAddress(address)
+  if (isLoopback ? !isAllowed : isIP(host) !== 0 && !check(host)) throw refuse(host)
   const lookup: LookupFunction = (name, options, callback) => {
     resolve(name, { ...options, all: true }, (error, addresses) => {
       const [first] = addresses ?? []
@@ -100,7 +132,7 @@ function isLoopbackAddress(address: string): boolean {
 
 function refuse(host: string): ConfigurationError {
   return new ConfigurationError(
-    `The host ${host} is in a private or link-local network, where alerts are sent only if the setting ` +
-      'PRIVATE_ALERT_HOSTS names it.',
+    `The host ${host} is on loopback, or in a private or link-local network, where alerts are sent only ` +
+      'if the setting PRIVATE_ALERT_HOSTS names it.',
   )
 }

@@ -32,7 +32,7 @@ export async function sendMail(
     const { rejected = [], rejectedErrors = [] } = await transport.sendMail({
       signal: AbortSignal.any([signal, AbortSignal.timeout(MAIL_TIMEOUT_MS)]),
       messageId: `<${id}@storerank>`,
-      from: settings.smtpFrom ?? '',
+      from: toSender(settings.smtpFrom ?? ''),
       to: (channel.address ?? '').split(',').map((address) => address.trim()),
       subject: content.title,
       text: renderText(content, id),
@@ -51,6 +51,12 @@ export async function sendMail(
   } finally {
     transport.close()
   }
+}
+
+/** A name of its own, so that it is quoted where it has to be: a colon would begin a group of addresses. */
+function toSender(from: string): { name: string; address: string } {
+  const [, name = '', address = from] = /^"?(.*?)"? <(.+)>$/.exec(from) ?? []
+  return { name, address }
 }
 
 function openTransport(url: URL): Transporter {

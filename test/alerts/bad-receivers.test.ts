@@ -17,7 +17,11 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { type Receiver, startReceiver } from '../support/receivers.ts'
 
 const SECRET = `whsec_${randomBytes(24).toString('base64')}`
-const settings = { ...NO_ALERT_SETTINGS, secrets: new Map([['ALERT_OPS', new Secret(SECRET)]]) }
+const settings = {
+  ...NO_ALERT_SETTINGS,
+  privateHosts: ['127.0.0.1'],
+  secrets: new Map([['ALERT_OPS', new Secret(SECRET)]]),
+}
 const log = pino({ level: 'silent' })
 /** Attempts of a day: each hour at the latest. */
 const HOURS = 24

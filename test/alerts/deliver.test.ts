@@ -205,11 +205,11 @@ describe('an e-mail', () => {
   test('is readable as text and HTML, and keeps its Message-ID when it is sent again', async (t) => {
     const server = await startMailServer(1)
     t.after(() => server.close())
-    const id = await addMail({ address: 'ann@example.com, bob@example.com' })
+    const id = await addMail({ address: "ann.o'neil@example.com, bob@example.com" })
     await world.addRule({ name: 'late <jobs>' })
     await world.addEvent('track', { rule: 'late <jobs>' })
     await world.gather()
-    const mail = { ...settings, smtpUrl: new Secret(server.url), smtpFrom: 'Ranks <ranks@example.com>' }
+    const mail = { ...settings, smtpUrl: new Secret(server.url), smtpFrom: 'Acme: ranks <ranks@example.com>' }
     assert.equal(await world.deliver(id, { settings: mail }), 0)
     assert.match(
       (await world.states())[0] ?? '',
@@ -220,10 +220,11 @@ describe('an e-mail', () => {
     const [received] = server.mails
     const [message] = await db.sql`select id from alert_message`
     assert.equal(received?.messageId, `<${message?.id}@storerank>`)
+    assert.deepEqual(received?.from, { name: 'Acme: ranks', address: 'ranks@example.com' })
     assert.equal(received?.subject, 'storerank, fitness: 1 event')
     assert.deepEqual(
       received?.to?.map(({ address }) => address),
-      ['ann@example.com', 'bob@example.com'],
+      ["ann.o'neil@example.com", 'bob@example.com'],
     )
     assert.match(received?.text ?? '', /Warning: The job track has not succeeded/)
     assert.match(received?.text ?? '', /late <jobs>, 2026-03-01/)
@@ -263,7 +264,7 @@ test('a digest by e-mail has the page with it, and goes without after three fail
 test('an e-mail that not all addresses get is told of in watch_problem, and goes once', async (t) => {
   const server = await startMailServer(0, ['bob@example.com'])
   t.after(() => server.close())
-  const id = await addMail({ address: 'ann@example.com, bob@example.com' })
+  const id = await addMail({ address: "ann.o'neil@example.com, bob@example.com" })
   await world.addRule()
   await world.addEvent('track')
   const mail = { ...settings, smtpUrl: new Secret(server.url), smtpFrom: 'ranks@example.com' }

@@ -41,7 +41,11 @@ const db: Database = {
     return result
   },
 }
-const settings = { ...NO_ALERT_SETTINGS, secrets: new Map([['ALERT_OPS', new Secret(secret)]]) }
+const settings = {
+  ...NO_ALERT_SETTINGS,
+  privateHosts: ['127.0.0.1'],
+  secrets: new Map([['ALERT_OPS', new Secret(secret)]]),
+}
 const { signal } = new AbortController()
 const channels: number[] = []
 

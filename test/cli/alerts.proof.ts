@@ -53,6 +53,7 @@ test('what a result shows is told once by webhook and by mail, in the same words
       APP_DATA_LOGIN: ACCOUNT.login,
       APP_DATA_PASSWORD: ACCOUNT.password,
       ALERT_OPS: secret,
+      PRIVATE_ALERT_HOSTS: '127.0.0.1',
       SMTP_URL: mail.url,
       SMTP_FROM: 'Ranks <ranks@example.com>',
     },

@@ -32,7 +32,7 @@ before(async () => {
     await list.capture('yoga', `2026-11-0${day} 00:00+00`, ranked(rank))
   }
   await list.setNowForAll(NOW)
-  env = { DATABASE_URL: list.url, ALERT_OPS: SECRET }
+  env = { DATABASE_URL: list.url, ALERT_OPS: SECRET, PRIVATE_ALERT_HOSTS: '127.0.0.1' }
 })
 after(() => list.drop())
 
@@ -125,6 +125,7 @@ test('`run alerts` tells what it finds before it ends, and leaves posts to other
       APP_DATA_LOGIN: 'sandbox',
       APP_DATA_PASSWORD: 'sandbox',
       ALERT_OPS: SECRET,
+      PRIVATE_ALERT_HOSTS: '127.0.0.1',
     },
   })
   assert.equal(code, 0, stderr)

@@ -153,7 +153,12 @@ describe('rows that are right', () => {
       { address: 'http://127.0.0.1:8080/hook?x=1' },
       { address: 'http://[::1]:8080' },
       { kind: 'slack', address: null },
-      { ...email('ann@example.com, bob+x@mail.example.co.uk'), digest: 'weekly', hour: 7, report: true },
+      {
+        ...email("ann@example.com, o'neil+`{x}@mail.example.co.uk"),
+        digest: 'weekly',
+        hour: 7,
+        report: true,
+      },
     ].entries()) {
       await sql`insert into alert_channel ${sql({ ...CHANNEL, ...fields, name: `channel ${n}` })}`
     }

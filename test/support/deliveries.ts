@@ -15,6 +15,7 @@ export const OLD = `whsec_${randomBytes(24).toString('base64')}`
 export const NEW = `whsec_${randomBytes(24).toString('base64')}`
 export const settings: AlertSettings = {
   ...NO_ALERT_SETTINGS,
+  privateHosts: ['127.0.0.1'],
   secrets: new Map([
     ['ALERT_OPS', new Secret(`${NEW} ${OLD}`)],
     ['ALERT_BAD', new Secret('short')],

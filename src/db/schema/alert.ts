@@ -30,7 +30,8 @@ const ofRule = rulesOf('alert_rule', ['project', 'name'])
 const LOOPBACK = '(localhost|127[.][0-9]{1,3}[.][0-9]{1,3}[.][0-9]{1,3}|[[]::1[]])(:[0-9]{1,5})?'
 /** As literals of SQL, because a CHECK takes no parameters. */
 const WEBHOOK_FORM = sql.raw(`'^(https://[^/?#@[:space:]]+|http://${LOOPBACK})([/?][^[:space:]]*)?$'`)
-const EMAIL = '[A-Za-z0-9.!#$%&*+/=?^_|~-]+@[A-Za-z0-9-]+([.][A-Za-z0-9-]+)+'
+/** Of RFC 5322, an atom with dots: whoever is called O'Neil has an apostrophe in it. */
+const EMAIL = "[A-Za-z0-9.!#$%&''*+/=?^_`{|}~-]+@[A-Za-z0-9-]+([.][A-Za-z0-9-]+)+"
 const EMAILS_FORM = sql.raw(`'^${EMAIL}( *, *${EMAIL}){0,19}$'`)
 
 /** What a name, a note and a switch have to be, in both tables that people write. */

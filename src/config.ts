@@ -15,6 +15,7 @@ import { checkNames } from './setting-names.ts'
 import { isLoopback, parseUrl } from './setting-values.ts'
 import { ALL_SETTINGS, RECONCILE_QUIET_DEFAULT, SETTINGS, type SettingValues } from './settings.ts'
 import { didYouMean } from './suggest.ts'
+import { whyNot } from './trouble.ts'
 
 /** What buys at the service, and what it calls the stores; null: as its host is known to. */
 interface Account {
@@ -181,8 +182,7 @@ function readPassword(given: Given): { value?: string; problems: string[]; notes
     const note = `APP_DATA_PASSWORD_FILE can be read by every user of this machine: chmod 600 "${file}".`
     return { value: content, problems: [], notes: isOpenToAll ? [note] : [] }
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    return { problems: [`APP_DATA_PASSWORD_FILE cannot be read: ${reason}.`], notes: [] }
+    return { problems: [`APP_DATA_PASSWORD_FILE cannot be read: ${whyNot(error)}.`], notes: [] }
   }
 }
 

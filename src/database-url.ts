@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { ConfigurationError } from './errors.ts'
 import { didYouMean } from './suggest.ts'
+import { whyNot } from './trouble.ts'
 
 export interface DatabaseAddress {
   /** A name, an IP address, or the folder of a unix socket, which begins with a slash. */
@@ -50,7 +51,7 @@ export function parseDatabaseUrl(text: string): DatabaseAddress {
   const given = readParameters(url.search)
   const host = given.host ?? (decode(url.hostname).replace(/^\[(.*)\]$/, '$1') || 'localhost')
   if (host.includes(',')) throw new ConfigurationError('must name one host: there are several')
-  const user = given.user ?? (decode(url.username) || userInfo().username)
+  const user = given.user ?? (decode(url.username) || nameOfUser())
   return {
     host,
     port: readNumber('port', given.port ?? (url.port || DEFAULT_PORT), 65_535),
@@ -62,6 +63,17 @@ export function parseDatabaseUrl(text: string): DatabaseAddress {
       given.connect_timeout === undefined
         ? null
         : readNumber('connect_timeout', given.connect_timeout, 86_400),
+  }
+}
+
+/** As libpq has it. A user of containers may have a number alone. */
+function nameOfUser(): string {
+  try {
+    return userInfo().username
+  } catch (cause) {
+    throw new ConfigurationError('must name its user: the user of this process has a number, and no name', {
+      cause,
+    })
   }
 }
 
@@ -112,10 +124,7 @@ function readTls(host: string, { sslmode = 'disable', sslrootcert }: Parameters)
   try {
     return { ...checked, ca: readFileSync(sslrootcert, 'utf8') }
   } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException
-    throw new ConfigurationError(`must have an sslrootcert that can be read: that fails with ${code}`, {
-      cause,
-    })
+    throw new ConfigurationError(`must have an sslrootcert that can be read: ${whyNot(cause)}`, { cause })
   }
 }
 

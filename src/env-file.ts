@@ -6,6 +6,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { ConfigurationError } from './errors.ts'
 import { ALL_SETTINGS } from './settings.ts'
+import { whyNot } from './trouble.ts'
 
 export interface Environment {
   readonly env: NodeJS.ProcessEnv
@@ -57,9 +58,10 @@ function readBytes(file: string | undefined): Buffer | null {
   try {
     return readFileSync(file ?? DEFAULT_FILE)
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
-    if (file === undefined && code === 'ENOENT') return null
-    throw new ConfigurationError(`${file ?? DEFAULT_FILE} cannot be read: ${message}.`, { cause: error })
+    if (file === undefined && (error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    throw new ConfigurationError(`${file ?? DEFAULT_FILE} cannot be read: ${whyNot(error)}.`, {
+      cause: error,
+    })
   }
 }
 

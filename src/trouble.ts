@@ -1,20 +1,22 @@
 /**
- * Why another party could not be reached, or did not take what was sent, and what to do about it: in one
- * place for receivers of alerts, mail servers and the heartbeat. A sentence names the party, its reason and a
- * remedy, and nothing of the address, which may be a secret.
+ * What happened, at which party, and what to do: in one place for every error of a network, of TLS, of name
+ * servers, of file systems and of Postgres. Who calls another party than the database throws sentences of
+ * this file, or of its own; so an error of a network that nobody has put into words is the database's.
  */
-import { redactSecrets, toPrintable } from './log.ts'
+import { ConfigurationError, StorerankError, UnavailableError } from './errors.ts'
+import { shorten } from './reply.ts'
 
-/** Of what a party says of itself. */
-const LONGEST_REASON = 300
 /** Below an error stand its causes, and those of each address that was tried. */
 const MOST_CAUSES = 5
 
 /** By the code of the system, of TLS or of a client, or by what its message says of one. */
-const REASONS: readonly (readonly [RegExp, reason: string, remedy: string])[] = [
+type Reason = readonly [sign: RegExp, reason: string, remedy: string]
+
+const OF_NETWORK: readonly Reason[] = [
   [/ENOTFOUND|EAI_NONAME|EAI_NODATA/, 'no name server knows its host', 'Correct the name of the host.'],
   [/EAI_AGAIN/, 'no name server answers', 'Check the network of the machine that runs storerank.'],
   [/ECONNREFUSED/, 'nothing listens there', 'Check that it runs, and the port.'],
+  [/EADDRINUSE/, 'another program has that port', 'Choose another one.'],
   [
     /ENETUNREACH|EHOSTUNREACH|EADDRNOTAVAIL|ENETDOWN|EHOSTDOWN/,
     'no network leads there',
@@ -43,15 +45,205 @@ const REASONS: readonly (readonly [RegExp, reason: string, remedy: string])[] = 
   ],
 ]
 
-/** @param party as the subject of a sentence: "The receiver" */
-export function describeUnreachable(party: string, error: unknown): string {
-  const signs = listSigns(error)
-  for (const [sign, reason, remedy] of REASONS) {
-    const code = signs.find((each) => sign.test(each))
-    if (code !== undefined) return `${party} could not be reached: ${reason}${quoteCode(code)}. ${remedy}`
+const OF_FILES: readonly Reason[] = [
+  [/ENOENT/, 'there is no such file or folder', 'Correct the path, or make what it names.'],
+  [/ENOTDIR/, 'a part of its path is no folder', 'Correct the path.'],
+  [/EISDIR/, 'it is a folder', 'Name a file.'],
+  [/EACCES|EPERM/, 'this user may not do that', 'Give the user of storerank the right to it.'],
+  [/EROFS/, 'its file system is read-only', 'Name a place that can be written.'],
+  [/ENOSPC|EDQUOT/, 'there is no room left', 'Make room, or name another place.'],
+  [/EMFILE|ENFILE/, 'too many files are open', 'Allow more of them: ulimit -n.'],
+  [/EBUSY|ETXTBSY/, 'it is in use', 'End what uses it, or name another place.'],
+  [/EEXIST|ENOTEMPTY/, 'it is there already', 'Name another one, or remove it.'],
+  [/ELOOP|ENAMETOOLONG/, 'its path is too long, or leads in a circle', 'Correct the path.'],
+  [/EIO/, 'its disk fails', 'See the log of the machine.'],
+]
+
+/** Of Postgres, by SQLSTATE, and of those between us and it; the first that fits. */
+interface OfDatabase {
+  readonly code: RegExp
+  readonly says?: RegExp
+  /** What stands before the reason, with its party. */
+  readonly what: string
+  readonly remedy: string
+  readonly Kind: typeof ConfigurationError | typeof UnavailableError
+}
+const OF_DATABASE: readonly OfDatabase[] = [
+  {
+    // Protocol violation, by which poolers refuse what they do not pass on.
+    code: /^08P01$/,
+    says: /startup parameter/,
+    what: 'The pooler at DATABASE_URL refuses the settings with which our sessions begin',
+    remedy:
+      'Give DATABASE_URL the address of the database itself. Or, with PgBouncer in session ' +
+      'mode, let it pass them by: ignore_startup_parameters = extra_float_digits, options, ' +
+      'idle_in_transaction_session_timeout, idle_session_timeout, tcp_keepalives_idle, ' +
+      'tcp_keepalives_interval, tcp_keepalives_count; `storerank migrate` then says what the ' +
+      'login needs instead.',
+    Kind: ConfigurationError,
+  },
+  {
+    code: /^(28\w{3}|3D000)$/,
+    what: 'The database refuses us',
+    remedy: 'Check the login, the password and the name of the database in DATABASE_URL.',
+    Kind: ConfigurationError,
+  },
+  {
+    code: /CERT_|_CERT$|UNABLE_TO_VERIFY/,
+    what: "The database's certificate is not trusted",
+    remedy:
+      'Give DATABASE_URL the host that it is of, and sslrootcert (or NODE_EXTRA_CA_CERTS) the file of the ' +
+      'authority that signed it.',
+    Kind: ConfigurationError,
+  },
+  {
+    code: /^42501$/,
+    what: 'The login of DATABASE_URL may not do that',
+    remedy:
+      'The work needs the login that owns the tables of storerank, or may make them; those of ' +
+      'storerank_editor and storerank_reader use `storerank sql`.',
+    Kind: ConfigurationError,
+  },
+  {
+    // The server is a standby, or its operator made its disk read-only.
+    code: /^25006$/,
+    what: 'The database of DATABASE_URL takes no changes, as a standby does that follows another server',
+    remedy: 'status, plan, report, export and sql work on it; what writes needs the address of its primary.',
+    Kind: ConfigurationError,
+  },
+  {
+    // Out of disk, memory or another resource; a full disk refuses a login by the other message.
+    code: /^53(?!300)\w{3}$/,
+    what: 'The database server lacks what it needs',
+    remedy: 'Make room on its disk, or give it more memory.',
+    Kind: UnavailableError,
+  },
+  {
+    code: /^XX000$/,
+    says: /^could not write init file/,
+    what: 'The database server lacks what it needs',
+    remedy: 'Make room on its disk, or give it more memory.',
+    Kind: UnavailableError,
+  },
+]
+
+/** Of the system, and of the drivers when a connection ends under them. */
+const UNREACHABLE =
+  /^(ECONN\w+|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|EPIPE|CONNECT_TIMEOUT|CONNECTION_\w+)$/
+/**
+ * SQLSTATE: connection exceptions, also of a worker of Citus; too many connections; the server starts, stops
+ * or has crashed.
+ */
+const NOT_NOW = /^(08\w{3}|53300|57P0[1-5])$/
+/** What pg says of a connection that has ended, without a code. */
+const PG_LOST = /^(Connection terminated|Client has encountered a connection error)/
+
+/** What stands in an error of the system, of Postgres or of a driver. */
+interface Facts {
+  readonly code?: unknown
+  readonly syscall?: string
+  readonly path?: string
+  readonly address?: string
+}
+
+/**
+ * Whether an error says that the database, or a part of it, cannot be reached at this moment. A server that
+ * starts again has no socket file for a while.
+ */
+export function isOutage(error: Error): boolean {
+  const { code, syscall } = error as Facts
+  if (typeof code !== 'string') return PG_LOST.test(error.message)
+  return UNREACHABLE.test(code) || NOT_NOW.test(code) || (syscall === 'connect' && code === 'ENOENT')
+}
+
+/**
+ * The sentence for what the database's drivers or the file system threw, wrapped or not; null for anything
+ * else. What is a sentence already stays as it is, unless the database is below it.
+ */
+export function describeTrouble(error: unknown): StorerankError | null {
+  let isTold = false
+  for (let each = error; each instanceof Error; each = each.cause) {
+    isTold ||= each instanceof StorerankError
+    const trouble = describeDatabase(each) ?? (isTold ? null : describeMachine(each))
+    if (trouble !== null) return trouble
   }
-  const said = signs.at(-1) ?? ''
-  return `${party} could not be reached: ${shorten(said) || 'no reason is known'}. See its own log.`
+  return null
+}
+
+function describeDatabase(error: Error): StorerankError | null {
+  const { code, syscall } = error as Facts
+  const found = OF_DATABASE.find(
+    (row) => row.code.test(String(code)) && (row.says?.test(error.message) ?? true),
+  )
+  if (found !== undefined)
+    return new found.Kind(`${found.what}: ${error.message}. ${found.remedy}`, { cause: error })
+  if (!isOutage(error) && syscall !== 'connect') return null
+  // A name with several addresses fails with all of their errors and no message.
+  const said = error.message || String(code)
+  const [, reason] =
+    findReason([said], syscall === 'connect' ? [...OF_NETWORK, ...OF_FILES] : OF_NETWORK) ?? []
+  return new UnavailableError(
+    `The database cannot be reached: ${reason === undefined ? said : `${reason} (${said})`}. Check that the ` +
+      'server runs and that DATABASE_URL names it.',
+    { cause: error },
+  )
+}
+
+/** What a file system, or the machine itself, does not let us do. */
+function describeMachine(error: Error): StorerankError | null {
+  const { code, syscall, path = '' } = error as Facts
+  const [, , remedy] = findReason([String(code)], OF_FILES) ?? []
+  if (syscall === undefined || remedy === undefined) return null
+  const reason = whyNot(error)
+  const message =
+    syscall === 'mkdtemp'
+      ? `The folder of temporary files cannot be used for ${path}: ${reason}. Set TMPDIR to one that can.`
+      : `The machine that runs storerank refuses ${syscall}${path && ` of ${path}`}: ${reason}. ${remedy}`
+  return new ConfigurationError(message, { cause: error })
+}
+
+/** Why something of this machine cannot be read, written or listened on, as what follows a colon. */
+export function whyNot(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const [code, reason] = findReason([String((error as Facts).code)], [...OF_FILES, ...OF_NETWORK]) ?? []
+  return code === undefined ? error.message : `${reason} (${code})`
+}
+
+/** What keeps another party from being reached. */
+export interface Obstacle {
+  /** With its code, as what follows a colon. */
+  readonly reason: string
+  /** A sentence. */
+  readonly remedy: string
+}
+
+export function findObstacle(error: unknown): Obstacle {
+  const signs = listSigns(error)
+  const [sign, reason, remedy] = findReason(signs, OF_NETWORK) ?? []
+  if (sign !== undefined && reason !== undefined && remedy !== undefined)
+    return { reason: reason + quoteCode(sign), remedy }
+  return { reason: shorten(signs.at(-1) ?? '') || 'no reason is known', remedy: 'See its own log.' }
+}
+
+/**
+ * A sentence names the party, its reason and a remedy, and nothing of the address, which may be a secret.
+ * @param party as the subject of a sentence: "The receiver"
+ */
+export function describeUnreachable(party: string, error: unknown): string {
+  const { reason, remedy } = findObstacle(error)
+  return `${party} could not be reached: ${reason}. ${remedy}`
+}
+
+/** The first row that fits, with the sign that it was found by. */
+function findReason(
+  signs: readonly string[],
+  rows: readonly Reason[],
+): readonly [sign: string, reason: string, remedy: string] | null {
+  for (const [pattern, reason, remedy] of rows) {
+    const sign = signs.find((each) => pattern.test(each))
+    if (sign !== undefined) return [sign, reason, remedy]
+  }
+  return null
 }
 
 /** The codes of an error and of its causes, and then their messages. */
@@ -69,92 +261,4 @@ function listSigns(error: unknown): string[] {
 function quoteCode(sign: string): string {
   const [code] = /\b[A-Z][A-Z_]{3,}\b/.exec(sign) ?? []
   return code === undefined ? '' : ` (${code})`
-}
-
-/** What to do about a status of HTTP that is none of success. */
-function remedyOf(status: number): string {
-  if (status < 400) return 'Write the address to which it leads: no redirect is followed.'
-  if (status === 401 || status === 403) return 'Check its address and its secret.'
-  if (status === 404 || status === 405 || status === 410) return 'Check its address.'
-  if (status === 429) return 'It takes more later.'
-  return status < 500 ? 'Check that it takes what is sent to it.' : 'See its own log.'
-}
-
-/**
- * @param body what of it was read
- * @param secrets what must not be shown where the party repeats it
- */
-export function describeStatus(
-  party: string,
-  status: number,
-  body: string,
-  secrets: readonly string[],
-): string {
-  const reason = readReason(hide(body, secrets))
-  return `${party} answered HTTP ${status}${reason === '' ? '' : `: "${reason}"`}. ${remedyOf(status)}`
-}
-
-/** A reply of a server as a sentence quotes it. */
-export function quoteReply(reply: string, secrets: readonly string[]): string {
-  return `"${shorten(hide(reply, secrets))}"`
-}
-
-/** What repeats a request repeats its path too, of which each long part may be a secret. */
-export function secretsOf(url: URL): string[] {
-  const parts = [
-    url.href,
-    `${url.pathname}${url.search}`,
-    url.pathname,
-    url.search.slice(1),
-    url.username,
-    url.password,
-  ]
-  const inPath = url.pathname.split('/').filter((part) => part.length >= 8)
-  return [...parts, ...inPath].filter((text) => text.length > 1)
-}
-
-function hide(text: string, secrets: readonly string[]): string {
-  const longest = [...secrets, ...secrets.map(decode)].toSorted((a, b) => b.length - a.length)
-  return longest.reduce((left, secret) => (secret === '' ? left : left.replaceAll(secret, '[secret]')), text)
-}
-
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
-}
-
-/** Fields in which answers in JSON say what is wrong. */
-const SAYING = ['message', 'error', 'error_description', 'detail', 'title', 'reason', 'description', 'hint']
-
-/** The sentence in an answer, which may be text, JSON or a page; empty when there is none. */
-function readReason(body: string): string {
-  const said = readJson(body) ?? body.replace(/<(script|style)\b.*?<\/\1>/gis, ' ').replace(/<[^>]*>/g, ' ')
-  return shorten(said)
-}
-
-function readJson(body: string): string | null {
-  try {
-    const parsed: unknown = JSON.parse(body)
-    if (typeof parsed === 'string') return parsed
-    const texts = SAYING.flatMap((field) => listTexts((parsed as Record<string, unknown> | null)?.[field]))
-    return texts.length === 0 ? body : texts.join('; ')
-  } catch {
-    return null
-  }
-}
-
-function listTexts(value: unknown): string[] {
-  if (typeof value === 'string') return value === '' ? [] : [value]
-  if (value === null || typeof value !== 'object') return []
-  return SAYING.flatMap((field) => listTexts((value as Record<string, unknown>)[field]))
-}
-
-function shorten(text: string): string {
-  const line = redactSecrets(toPrintable(text)).replace(/\s+/g, ' ').trim().replace(/\.$/, '')
-  return line.length <= LONGEST_REASON
-    ? line
-    : `${line.slice(0, LONGEST_REASON).replace(/[\ud800-\udbff]$/, '')}…`
 }

@@ -102,7 +102,7 @@ describe('DATABASE_URL is refused', () => {
     ['postgres://db/ranks?sslmode=prefer', /^must have an sslmode of disable, require/],
     [
       'postgres://db/ranks?sslmode=verify-full&sslrootcert=/not/there',
-      /^must have an sslrootcert that can be read: .* ENOENT$/,
+      /^must have an sslrootcert that can be read: .* \(ENOENT\)$/,
     ],
     ['postgres://db:0/ranks', /^must have a port that is a whole number from 1 to 65535$/],
     ['postgres://db/ranks?port=x', /^must have a port/],

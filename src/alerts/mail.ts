@@ -4,7 +4,8 @@
  */
 import { createTransport, type Transporter } from 'nodemailer'
 import { UnavailableError } from '../errors.ts'
-import { describeUnreachable, quoteReply, secretsOf } from '../trouble.ts'
+import { quoteReply, secretsOf } from '../reply.ts'
+import { describeUnreachable } from '../trouble.ts'
 import type { Channel } from './channel.ts'
 import type { Outgoing } from './content.ts'
 import { renderHtml, renderText } from './render.ts'

@@ -11,7 +11,8 @@ import {
   StorerankError,
   UnavailableError,
 } from '../errors.ts'
-import { describeStatus, describeUnreachable, quoteReply, secretsOf } from '../trouble.ts'
+import { describeStatus, quoteReply, secretsOf } from '../reply.ts'
+import { describeUnreachable } from '../trouble.ts'
 import { checkAddress } from './address.ts'
 import { type Channel, secretOf } from './channel.ts'
 import type { Outgoing } from './content.ts'

@@ -11,6 +11,7 @@ import { asyncBufferFromFile, type FileMetaData, parquetMetadataAsync, parquetRe
 import { ConfigurationError } from '../errors.ts'
 import { PARSERS, ParquetFile, type Value, valueParser } from '../report/export/parquet.ts'
 import { openSource, type Source } from '../report/export/source.ts'
+import { whyNot } from '../trouble.ts'
 
 export interface FileQuery {
   readonly url: string
@@ -119,7 +120,7 @@ async function withSource<T>(query: FileQuery, work: (source: Source) => Promise
 }
 
 function explain(file: string, error: unknown): unknown {
-  const { syscall, message } = error as NodeJS.ErrnoException
+  const { syscall } = error as NodeJS.ErrnoException
   if (syscall === undefined) return error
-  return new ConfigurationError(`${file} cannot be written: ${message}.`, { cause: error })
+  return new ConfigurationError(`${file} cannot be written: ${whyNot(error)}.`, { cause: error })
 }

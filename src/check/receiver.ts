@@ -3,6 +3,7 @@
  * tells.
  */
 import { request } from 'undici'
+import { findObstacle } from '../trouble.ts'
 import type { CheckedService } from './checked-service.ts'
 import { differs, type Finding, holds } from './finding.ts'
 
@@ -21,10 +22,9 @@ export async function checkReceiver({ postbackUrl, signal }: CheckedService): Pr
     return holds(about, `Something answers there from here (HTTP ${statusCode}).`)
   } catch (error) {
     signal.throwIfAborted()
-    const reason = (error as { code?: string }).code ?? 'no answer in 10 s'
     return differs(
       about,
-      `Nothing answers there from here (${reason}).`,
+      `Nothing answers there from here: ${findObstacle(error).reason}.`,
       'Where the service does not reach it either, results are fetched instead.',
     )
   }

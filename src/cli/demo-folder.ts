@@ -10,6 +10,7 @@ import { sql } from '../db/sql.ts'
 import { attachEmbedded, type EmbeddedServer } from '../embedded/attach.ts'
 import { ConfigurationError } from '../errors.ts'
 import { makeFolder } from '../make-folder.ts'
+import { whyNot } from '../trouble.ts'
 import { SANDBOX_DATABASE } from './database-session.ts'
 
 export interface DemoFolder {
@@ -57,10 +58,10 @@ async function claim(folder: string): Promise<boolean> {
     await writeFile(join(folder, MARKER), `${JSON.stringify({ is: 'a demo of storerank' })}\n`)
     return isNew
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
+    const { code } = error as NodeJS.ErrnoException
     if (error instanceof ConfigurationError || code === undefined) throw error
     throw new ConfigurationError(
-      `${show(folder)} cannot be the folder of a demo: ${message}. Give another one with --folder.`,
+      `${show(folder)} cannot be the folder of a demo: ${whyNot(error)}. Give another one with --folder.`,
       { cause: error },
     )
   }

@@ -90,9 +90,9 @@ export async function runCommandLine(args: readonly string[], host: Host): Promi
     if (stop?.exitCode !== undefined && error instanceof Error && error.name === 'AbortError')
       return stop.exitCode
     const { redactSecrets, toPrintable } = await import('../log.ts')
-    const { describeDatabaseTrouble } = await import('./database-trouble.ts')
+    const { describeTrouble } = await import('../trouble.ts')
     const { describeFailure } = await import('./failure.ts')
-    const failure = describeDatabaseTrouble(error) ?? error
+    const failure = describeTrouble(error) ?? error
     const message = describeFailure(failure, logLevel === 'debug' || logLevel === 'trace')
     host.stderr.write(`${toPrintable(redactSecrets(message))}\n`)
     return exitCodeOf(failure)

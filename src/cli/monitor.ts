@@ -5,8 +5,8 @@ import { createMetrics, type Metrics } from '../monitor/metrics.ts'
 import { probeDatabase, probeHealth } from '../monitor/probes.ts'
 import { startMonitorServer } from '../monitor/server.ts'
 import type { JobContext } from '../queue/job.ts'
+import { describeTrouble } from '../trouble.ts'
 import type { CommandContext } from './command.ts'
-import { describeDatabaseTrouble } from './database-trouble.ts'
 
 export interface Monitor {
   close(): Promise<void>
@@ -35,7 +35,7 @@ export async function startMonitor(
   beatEveryMs = BEAT_EVERY_MS,
 ): Promise<Monitor> {
   const isHealthy = probeHealth(sinceLookMs)
-  const isReady = probeDatabase(job.db, describeDatabaseTrouble)
+  const isReady = probeDatabase(job.db, describeTrouble)
   const { operationsListen: listen, heartbeatUrl } = config
   const server =
     listen === null

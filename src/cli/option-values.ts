@@ -4,7 +4,7 @@ import { InvalidArgumentError } from 'commander'
 import { parseDuration } from '../duration.ts'
 import { type ListenAddress, parseListenAddress } from '../listen-address.ts'
 import { didYouMean } from '../suggest.ts'
-import { whyUnreadable } from '../watch/file-text.ts'
+import { whyNot } from '../trouble.ts'
 
 /** More names than these stand in the help alone. */
 const MOST_NAMED = 20
@@ -74,7 +74,7 @@ export function readableFile(path: string): string {
     accessSync(path, constants.R_OK)
     return path
   } catch (error) {
-    throw new InvalidArgumentError(`It cannot be read: ${whyUnreadable(error)}.`)
+    throw new InvalidArgumentError(`It cannot be read: ${whyNot(error)}.`)
   }
 }
 

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { UnavailableError } from '../errors.ts'
 import type { Logger } from '../log.ts'
-import { describeDatabaseTrouble } from './database-trouble.ts'
+import { describeTrouble } from '../trouble.ts'
 
 /** An outage is over when the database answers, and nothing has met trouble for so long. */
 const CALM_MS = 5_000
@@ -35,7 +35,7 @@ export function createOutageLog(log: Logger, ask: () => Promise<unknown>, calmMs
   const write = (level: 'warn' | 'error') => ({
     value: (record: unknown, ...rest: string[]) => {
       const { err } = record as { err?: unknown }
-      const trouble = describeDatabaseTrouble(err)
+      const trouble = describeTrouble(err)
       if (trouble instanceof UnavailableError) note(trouble)
       log[trouble instanceof UnavailableError ? 'debug' : level](record, ...rest)
     },

@@ -11,8 +11,8 @@ import type { Outstanding } from '../queue/cycle.ts'
 import { listNextTicks } from '../queue/scheduler.ts'
 import { type BacklogState, listBacklog, readLastRuns, readProblems } from '../report/status.ts'
 import { formatUsd } from '../text/money.ts'
+import { describeTrouble } from '../trouble.ts'
 import type { CommandContext } from './command.ts'
-import { describeDatabaseTrouble } from './database-trouble.ts'
 import { type Document, heading, more, type Part, table } from './document.ts'
 import { describeFailure } from './failure.ts'
 import { withDatabase } from './needs.ts'
@@ -44,7 +44,7 @@ export async function checkStatus(context: CommandContext): Promise<Document | n
   } catch (error) {
     if (context.signal.aborted) throw error
     const isDebug = context.log.isLevelEnabled('debug')
-    const message = describeFailure(describeDatabaseTrouble(error) ?? error, isDebug)
+    const message = describeFailure(describeTrouble(error) ?? error, isDebug)
     warn(context, `unknown: ${redactSecrets(message)}`)
     return CANNOT_TELL
   }

@@ -12,6 +12,7 @@ import { ConfigurationError } from '../errors.ts'
 import type { ListenAddress } from '../listen-address.ts'
 import type { Secret } from '../secret.ts'
 import { readIdentifier } from '../service/fields.ts'
+import { whyNot } from '../trouble.ts'
 import { type Batcher, createBatcher } from './batcher.ts'
 import { limitConnections } from './connection-limit.ts'
 import type { Fetched } from './fetch.ts'
@@ -88,7 +89,9 @@ export async function startReceiver(
     await app.listen(listen)
   } catch (cause) {
     await app.close()
-    throw new ConfigurationError(explainListen(cause, listen), { cause })
+    const { host, port } = listen
+    const why = `${whyNot(cause)}. Choose another address with --listen.`
+    throw new ConfigurationError(`It is not possible to listen on ${host}:${port}: ${why}`, { cause })
   }
   const { address: host, port } = app.server.address() as AddressInfo
   return {
@@ -191,14 +194,4 @@ function guardSecret(url: Secret, welcome: (socket: Socket) => void) {
 function readWebhook({ query }: FastifyRequest): Pingback | null {
   const id = readIdentifier((query as Record<string, unknown>).id, MAX_ID_LENGTH)
   return id === null ? null : { id }
-}
-
-function explainListen(error: unknown, { host, port }: ListenAddress): string {
-  if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') {
-    return `The port ${port} of ${host} is taken by another program. Choose another with --listen.`
-  }
-  return (
-    `It is not possible to listen on ${host}:${port}: ` +
-    `${error instanceof Error ? error.message : String(error)}.`
-  )
 }

@@ -1,23 +1,10 @@
 /** What cannot be stored because the database is away for the moment waits for it. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TIMINGS } from '../timings.ts'
-
-/** Of the system, and of the drivers when a connection ends under them. */
-const UNREACHABLE =
-  /^(ECONN\w+|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|EPIPE|CONNECT_TIMEOUT|CONNECTION_\w+)$/
-/**
- * SQLSTATE: connection exceptions, also of a worker of Citus; too many connections; the server starts, stops
- * or has crashed.
- */
-const NOT_NOW = /^(08\w{3}|53300|57P0[1-5])$/
+import { isOutage } from '../trouble.ts'
 
 /** What Citus says, as an internal error, when it loses a worker in the middle of a write. */
 const LOST_WORKER = /^failure on connection marked as essential/
-
-/** Whether an error's code says that the database, or a part of it, cannot be reached at this moment. */
-export function isOutage(code: string): boolean {
-  return UNREACHABLE.test(code) || NOT_NOW.test(code)
-}
 
 /**
  * Does work again for as long as the database cannot be reached. The work has to be safe to repeat: its
@@ -40,7 +27,5 @@ export async function retryWhileDatabaseIsDown<T>(work: () => Promise<T>, signal
 
 /** Whether an error is one of a database that cannot be reached at this moment. */
 export function saysOutage(error: unknown): boolean {
-  if (!(error instanceof Error)) return false
-  const { code } = error as { code?: unknown }
-  return LOST_WORKER.test(error.message) || (typeof code === 'string' && isOutage(code))
+  return error instanceof Error && (LOST_WORKER.test(error.message) || isOutage(error))
 }

@@ -25,6 +25,7 @@ import { totalmem } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { ConfigurationError } from '../errors.ts'
 import { makeFolder } from '../make-folder.ts'
+import { whyNot } from '../trouble.ts'
 import { type Account, chownTo, reachableBinaries, runProgram, USE_YOUR_OWN } from './binaries.ts'
 
 /** The only role of the server; people use it too. */
@@ -93,9 +94,8 @@ export async function openCluster(home: string, settings: Record<string, string>
   if (!(await exists(entry))) {
     await makeCluster(entry, settings).catch((cause: unknown) => {
       if (cause instanceof ConfigurationError) throw cause
-      const reason = cause instanceof Error ? cause.message : String(cause)
       throw new ConfigurationError(
-        `The embedded PostgreSQL cannot be made in ${entry}: ${reason}. Mend that, or ${USE_YOUR_OWN}.`,
+        `The embedded PostgreSQL cannot be made in ${entry}: ${whyNot(cause)}. Mend that, or ${USE_YOUR_OWN}.`,
         { cause },
       )
     })

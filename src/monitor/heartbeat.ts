@@ -3,8 +3,9 @@
  * call itself.
  */
 import type { Logger } from 'pino'
+import { describeStatus, secretsOf } from '../reply.ts'
 import type { Secret } from '../secret.ts'
-import { describeStatus, describeUnreachable, secretsOf } from '../trouble.ts'
+import { describeUnreachable } from '../trouble.ts'
 
 const PARTY = 'The receiver of HEARTBEAT_URL'
 const TIMEOUT_MS = 10_000

@@ -8,6 +8,7 @@ import Fastify from 'fastify'
 import type { Logger } from 'pino'
 import { ConfigurationError } from '../errors.ts'
 import type { ListenAddress } from '../listen-address.ts'
+import { whyNot } from '../trouble.ts'
 import type { Metrics } from './metrics.ts'
 
 /** Null when all is well, else a sentence. */
@@ -58,9 +59,8 @@ export async function startMonitorServer(deps: MonitorDeps, listen: ListenAddres
     // Fastify writes into what it is given, and settings are frozen.
     await app.listen({ ...listen })
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause)
     throw new ConfigurationError(
-      `OPERATIONS_LISTEN: it is not possible to listen on ${listen.host}:${listen.port}: ${reason}.`,
+      `OPERATIONS_LISTEN: it is not possible to listen on ${listen.host}:${listen.port}: ${whyNot(cause)}.`,
       { cause },
     )
   }

@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { ConfigurationError } from '../errors.ts'
+import { whyNot } from '../trouble.ts'
 
 const DRAFT_NAME = /\.[0-9a-f]{8}\.draft$/
 /** The writer of a draft that nothing was added to for so long is dead. */
@@ -36,9 +37,9 @@ export async function writeWholeFile(
     if (place === null) await writeInto(file, content)
     else await replace(place, content, await chooseMode(place, readers))
   } catch (error) {
-    const { syscall, message } = error as NodeJS.ErrnoException
+    const { syscall } = error as NodeJS.ErrnoException
     if (syscall === undefined) throw error
-    throw new ConfigurationError(`${file} cannot be written: ${message}.`, { cause: error })
+    throw new ConfigurationError(`${file} cannot be written: ${whyNot(error)}.`, { cause: error })
   }
 }
 

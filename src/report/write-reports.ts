@@ -10,6 +10,7 @@ import packageJson from '../../package.json' with { type: 'json' }
 import type { Database } from '../db/database.ts'
 import { ConfigurationError } from '../errors.ts'
 import { makeFolder } from '../make-folder.ts'
+import { whyNot } from '../trouble.ts'
 import { readLogo } from './page/logo.ts'
 import { renderPage } from './page/page.ts'
 import { readProjects, readReport } from './read.ts'
@@ -110,12 +111,12 @@ async function requireFolder(folder: string): Promise<void> {
   try {
     await makeFolder(folder)
   } catch (error) {
-    throw new ConfigurationError(`REPORT_DIR cannot be made: ${(error as Error).message}.`, { cause: error })
+    throw new ConfigurationError(`REPORT_DIR cannot be made: ${whyNot(error)}.`, { cause: error })
   }
   try {
     await access(folder, constants.W_OK)
   } catch (error) {
-    throw new ConfigurationError(`REPORT_DIR cannot be written: ${(error as Error).message}.`, {
+    throw new ConfigurationError(`REPORT_DIR cannot be written: ${whyNot(error)}.`, {
       cause: error,
     })
   }

@@ -38,7 +38,9 @@ export function parseBody(body: Buffer): Envelope | null {
  */
 export function readAnswer(result: Delivered): Envelope | Failure {
   if (result.kind === 'broken') {
-    return { kind: result.oversized ? 'oversized' : 'network', message: result.reason, statusCode: 0 }
+    const { oversized, reason: message, remedy } = result
+    const kind = oversized ? 'oversized' : 'network'
+    return { kind, message, statusCode: 0, ...(remedy === undefined ? {} : { remedy }) }
   }
   const envelope = parseBody(result.body)
   if (result.httpStatus !== 200) return readHttpFailure(result, envelope)
@@ -136,7 +138,7 @@ export function errorOf(failure: Failure, what: string, reason: string): Error {
     case 'network':
     case 'not_an_envelope':
       return new UnavailableError(
-        `${message} Check the address of the service (APP_DATA_URL), and the way to it.`,
+        `${message} This is the service of APP_DATA_URL. ${failure.remedy ?? 'Check that it runs.'}`,
       )
     case 'server':
       return new UnavailableError(message)

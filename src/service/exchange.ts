@@ -6,6 +6,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { Dispatcher, Pool } from 'undici'
+import { findObstacle } from '../trouble.ts'
 
 /** Four hundred times the size of a search of 100 apps; a locations list is some megabytes. */
 export const MAX_BODY_BYTES = 32 * 1024 * 1024
@@ -44,6 +45,8 @@ export type ExchangeResult =
       readonly begun: boolean
       readonly oversized: boolean
       readonly reason: string
+      /** Where it is known, as a sentence. */
+      readonly remedy?: string
       readonly httpStatus?: number
     }
 
@@ -133,7 +136,8 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
-    this.#settle(this.#broken(describeError(error)))
+    const { reason, remedy } = findObstacle(error)
+    this.#settle({ ...this.#broken(reason), remedy })
   }
 
   #begin(): void {
@@ -179,9 +183,4 @@ class NotBegun extends Error {
   constructor() {
     super('the request was not begun')
   }
-}
-
-function describeError(error: Error): string {
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
-  return [code, error.message].filter((part) => part !== '').join(': ')
 }

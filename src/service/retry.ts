@@ -14,6 +14,8 @@ export interface Failure {
     | 'money'
     | 'rejected'
   readonly message: string
+  /** Of what has no answer, as a sentence. */
+  readonly remedy?: string
   /** The service's code, or HTTP status × 100 when the answer holds none; 0 when there was no answer. */
   readonly statusCode: number
   /** How long the service asks to be left alone. */

@@ -10,23 +10,13 @@ import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { analyse } from 'chardet'
 import { ConfigurationError } from '../errors.ts'
+import { whyNot } from '../trouble.ts'
 
 /** What the guess is made from: enough letters, and not the whole of a large file. */
 const SAMPLE_BYTES = 65_536
 /** Below it, the guess is no better than what spreadsheets of the West write. */
 const SURE_PERCENT = 50
 const LATIN = 'windows-1252'
-const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file',
-  EISDIR: 'it is a folder',
-  EACCES: 'this user may not read it',
-}
-
-/** Why a file cannot be read, as what follows a colon. */
-export function whyUnreadable(error: unknown): string {
-  const { code = '', message } = error as NodeJS.ErrnoException
-  return REASONS[code] ?? message
-}
 
 export interface WatchFile {
   readonly name: string
@@ -80,7 +70,7 @@ export async function openWatchFile(
   } catch (error) {
     await dispose()
     if (error instanceof ConfigurationError) throw error
-    throw new ConfigurationError(`${name} cannot be read: ${whyUnreadable(error)}.`, { cause: error })
+    throw new ConfigurationError(`${name} cannot be read: ${whyNot(error)}.`, { cause: error })
   }
 }
 

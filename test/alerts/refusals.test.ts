@@ -5,19 +5,16 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { createServer, type RequestListener } from 'node:http'
-import { createServer as createTlsServer } from 'node:https'
-import { type AddressInfo, createServer as createTcpServer, type Server } from 'node:net'
+import type { AddressInfo, Server } from 'node:net'
 import { describe, test } from 'node:test'
 import { pino } from 'pino'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 import type { Channel } from '../../src/alerts/channel.ts'
 import { send } from '../../src/alerts/send.ts'
 import { NO_ALERT_SETTINGS } from '../../src/alerts/settings.ts'
-import { describeDatabaseTrouble } from '../../src/cli/database-trouble.ts'
 import { sendHeartbeat } from '../../src/monitor/heartbeat.ts'
 import { Secret } from '../../src/secret.ts'
-import { describeUnreachable } from '../../src/trouble.ts'
-import { CERTIFICATE, KEY } from '../support/certificate.ts'
+import { describeTrouble } from '../../src/trouble.ts'
 
 const PATH = '/services/T0000000/B0000000/a-secret-of-the-path'
 const PASSWORD = 'the-password-of-the-mail'
@@ -75,7 +72,7 @@ function assertTold(error: Error, party: string, says: RegExp): void {
   assert.match(message, says)
   assert.match(message, /[.] [A-Z][^.]*\.$/, 'it ends in what to do')
   assert.doesNotMatch(message, /a-secret|T0000000|whsec_|the-password|undefined|\[object/)
-  assert.equal(describeDatabaseTrouble(error), null, 'it is no trouble of the database')
+  assert.equal(describeTrouble(error), null, 'it is no trouble of the database')
 }
 
 describe('a receiver', () => {
@@ -117,50 +114,6 @@ describe('a receiver', () => {
       answer = (_, response) => response.writeHead(status).end(body)
       assertTold(await refusedAt(`http://127.0.0.1:${port}${PATH}`), 'The receiver', says)
     }
-  })
-
-  test('that cannot be reached is told with the reason', async (t) => {
-    const closed = createTcpServer()
-    const port = await listen(t, closed)
-    await new Promise((done) => closed.close(done))
-    const drops = await listen(
-      t,
-      createTcpServer((socket) => socket.destroy()),
-    )
-    const babbles = await listen(
-      t,
-      createTcpServer((socket) => socket.end('220 mail.example.com ESMTP\r\n')),
-    )
-    const untrusted = await listen(t, createTlsServer({ key: KEY, cert: CERTIFICATE }))
-    for (const [address, says] of [
-      [
-        `http://127.0.0.1:${port}`,
-        /could not be reached: nothing listens there \(ECONNREFUSED\)\. Check that it runs/,
-      ],
-      [`http://127.0.0.1:${drops}`, /closed the connection before it answered/],
-      [`http://127.0.0.1:${babbles}`, /what it answers is no HTTP/],
-      [`https://127.0.0.1:${drops}`, /closed the connection|does not speak TLS/],
-      [`https://localhost:${untrusted}`, /certificate is not trusted.* NODE_EXTRA_CA_CERTS\.$/],
-      ['https://nowhere.invalid', /no name server (knows its host|answers)/],
-    ] as const)
-      assertTold(await refusedAt(`${address}${PATH}`), 'The receiver', says)
-  })
-
-  test('that does not answer, or is nowhere, is told apart by the code, however deep it is', () => {
-    const coded = (code: string) => Object.assign(new Error('what happened'), { code })
-    for (const [error, says] of [
-      [new DOMException('The operation was aborted', 'TimeoutError'), /did not answer in time\. Check/],
-      [coded('UND_ERR_CONNECT_TIMEOUT'), /did not answer in time \(UND_ERR_CONNECT_TIMEOUT\)/],
-      [
-        new TypeError('fetch failed', { cause: coded('ENETUNREACH') }),
-        /no network leads there \(ENETUNREACH\)/,
-      ],
-      [new AggregateError([coded('EHOSTUNREACH'), coded('ECONNREFUSED')]), /\(ECONNREFUSED\)/],
-      [coded('EPROTO'), /does not speak TLS there/],
-      [new Error('something new.'), /could not be reached: something new\. See its own log\.$/],
-      ['text', /no reason is known/],
-    ] as const)
-      assert.match(describeUnreachable('The receiver', error), says)
   })
 })
 
@@ -213,22 +166,6 @@ describe('a mail server', () => {
       assertTold(error, 'The mail server of SMTP_URL', /"\d+ policy of the house"/)
       assert.ok(error.message.endsWith(remedy), error.message)
     }
-  })
-
-  test('that cannot be reached is told with the reason', async (t) => {
-    const closed = createTcpServer()
-    const port = await listen(t, closed)
-    await new Promise((done) => closed.close(done))
-    const drops = await listen(
-      t,
-      createTcpServer((socket) => socket.destroy()),
-    )
-    assertTold(await refusedBy(port), 'The mail server of SMTP_URL', /nothing listens there \(ECONNREFUSED\)/)
-    assertTold(
-      await refusedBy(drops),
-      'The mail server of SMTP_URL',
-      /closed the connection|could not be reached/,
-    )
   })
 })
 

@@ -22,7 +22,7 @@ test('init writes every setting, commented out, for its owner alone, and never o
   assert.match(readConfig({}, file).notes.join(), /sets nothing: each of its lines is empty or a comment/)
   const named = [...drawTemplate().matchAll(/^#([A-Z_]+)=/gm)].map(([, name = '']) => name)
   assert.deepEqual([...new Set(named)].sort(), [...SETTING_NAMES].sort())
-  await assert.rejects(init.run({ file }, context), /is there already, and nothing was changed/)
+  await assert.rejects(init.run({ file }, context), /is there already \(EEXIST\)\. Nothing was changed/)
 })
 
 test('every example of init is one that the settings take, as far as they fit together', () => {

@@ -69,7 +69,7 @@ describe('with an own database and account', () => {
       assert.equal(code, 1)
       assert.match(
         stderr,
-        /^[^\n]*ECONNREFUSED[^\n]* Check the address of the service \(APP_DATA_URL\)[^\n]*\n$/,
+        /^GET [^\n]*ECONNREFUSED[^\n]* This is the service of APP_DATA_URL\. Check that it runs[^\n]*\n$/,
       )
     }))
 

@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { describeDatabaseTrouble } from '../../src/cli/database-trouble.ts'
 import { ConfigurationError, UnavailableError } from '../../src/errors.ts'
+import { describeTrouble } from '../../src/trouble.ts'
 import { callCommand, makeCommandHome, startCommand } from '../support/command.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { addPerson } from '../support/people.ts'
@@ -60,7 +60,7 @@ describe('a database that cannot be used is told in one sentence', () => {
   })
 })
 
-describe('describeDatabaseTrouble', () => {
+describe('describeTrouble', () => {
   const coded = (code: string, message = 'what happened') => Object.assign(new Error(message), { code })
 
   test('takes a lost connection for something that a later run mends', () => {
@@ -73,24 +73,24 @@ describe('describeDatabaseTrouble', () => {
       '53300',
       '08006',
     ]) {
-      assert.ok(describeDatabaseTrouble(coded(code)) instanceof UnavailableError, code)
+      assert.ok(describeTrouble(coded(code)) instanceof UnavailableError, code)
     }
   })
 
   test('knows a connection that pg has lost by its message, and a server without room by its code', () => {
-    const lost = describeDatabaseTrouble(new Error('Connection terminated unexpectedly'))
+    const lost = describeTrouble(new Error('Connection terminated unexpectedly'))
     assert.match(lost?.message ?? '', /cannot be reached: Connection terminated unexpectedly\./)
-    const full = describeDatabaseTrouble(coded('53100', 'could not extend file: No space left on device'))
+    const full = describeTrouble(coded('53100', 'could not extend file: No space left on device'))
     assert.ok(full instanceof UnavailableError)
     assert.match(full.message, /No space left on device\. Make room on its disk/)
-    const login = describeDatabaseTrouble(coded('XX000', 'could not write init file (Queue: job, Worker: 1)'))
+    const login = describeTrouble(coded('XX000', 'could not write init file (Queue: job, Worker: 1)'))
     assert.ok(login instanceof UnavailableError)
     assert.match(login.message, /could not write init file.*\. Make room on its disk/)
   })
 
   test('takes a refused login for a setting', () => {
     for (const code of ['28P01', '28000', '3D000', '42501', '25006']) {
-      assert.ok(describeDatabaseTrouble(coded(code)) instanceof ConfigurationError, code)
+      assert.ok(describeTrouble(coded(code)) instanceof ConfigurationError, code)
     }
   })
 
@@ -103,7 +103,7 @@ describe('describeDatabaseTrouble', () => {
       'ERR_TLS_CERT_ALTNAME_INVALID',
       'CERT_HAS_EXPIRED',
     ]) {
-      const trouble = describeDatabaseTrouble(coded(code))
+      const trouble = describeTrouble(coded(code))
       assert.ok(trouble instanceof ConfigurationError, code)
       assert.match(trouble.message, /certificate is not trusted: what happened\..*NODE_EXTRA_CA_CERTS/)
     }
@@ -111,12 +111,15 @@ describe('describeDatabaseTrouble', () => {
 
   test('finds the reason below the error that wraps it, and shows it where a list of errors has none', () => {
     const wrapped = new Error('Failed query: select 1', { cause: coded('ECONNRESET', '') })
-    assert.match(describeDatabaseTrouble(wrapped)?.message ?? '', /cannot be reached: ECONNRESET\./)
+    assert.match(
+      describeTrouble(wrapped)?.message ?? '',
+      /cannot be reached: it closed the connection .* \(ECONNRESET\)\./,
+    )
   })
 
   test('says nothing of other errors', () => {
     for (const error of [coded('42601'), coded('ERR_ASSERTION'), new TypeError('x'), 'text', undefined]) {
-      assert.equal(describeDatabaseTrouble(error), null)
+      assert.equal(describeTrouble(error), null)
     }
   })
 })

@@ -230,7 +230,7 @@ describe('a receiver that is stopped', () => {
       (error) =>
         error instanceof ConfigurationError &&
         error.message ===
-          `The port ${port} of 127.0.0.1 is taken by another program. Choose another with --listen.`,
+          `It is not possible to listen on 127.0.0.1:${port}: another program has that port (EADDRINUSE). Choose another address with --listen.`,
     )
   })
 })

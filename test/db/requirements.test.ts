@@ -12,9 +12,9 @@ import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { pino } from 'pino'
 import postgres from 'postgres'
-import { describeDatabaseTrouble } from '../../src/cli/database-trouble.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { openQueue } from '../../src/queue/queue.ts'
+import { describeTrouble } from '../../src/trouble.ts'
 import { createEmptyDatabase, type TestDatabase } from '../support/database.ts'
 
 const PGBOUNCER = '/usr/sbin/pgbouncer'
@@ -106,7 +106,7 @@ async function startPooler(t: TestContext, url: string, mode: string, settings =
 const tell = (url: string): Promise<string> =>
   migrate(url).then(
     () => 'migrated',
-    (error) => (describeDatabaseTrouble(error) ?? error).message,
+    (error) => (describeTrouble(error) ?? error).message,
   )
 
 describe('PgBouncer', { skip: existsSync(PGBOUNCER) ? false : `${PGBOUNCER} is not installed` }, () => {

@@ -5,13 +5,13 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { pino } from 'pino'
-import { describeDatabaseTrouble } from '../../src/cli/database-trouble.ts'
 import { openDatabase, type Transaction } from '../../src/db/database.ts'
 import { sendHeartbeat } from '../../src/monitor/heartbeat.ts'
 import { createMetrics, type Metrics } from '../../src/monitor/metrics.ts'
 import { probeDatabase, probeHealth } from '../../src/monitor/probes.ts'
 import { startMonitorServer } from '../../src/monitor/server.ts'
 import { Secret } from '../../src/secret.ts'
+import { describeTrouble } from '../../src/trouble.ts'
 import { migrateLater } from '../support/database.ts'
 import { until } from '../support/embedded.ts'
 import { lasting } from '../support/lasting.ts'
@@ -280,7 +280,7 @@ describe('the address of operators', () => {
         metrics,
         log,
         isHealthy: probeHealth(() => lookedMs),
-        isReady: probeDatabase(world.db, describeDatabaseTrouble),
+        isReady: probeDatabase(world.db, describeTrouble),
       },
       Object.freeze({ host: '127.0.0.1', port: 0 }),
     )
@@ -309,7 +309,7 @@ describe('the address of operators', () => {
 
 test('a process is not ready while the database is away, and says what to do', async () => {
   const nowhere = openDatabase('postgres://nobody:x@127.0.0.1:9/nothing')
-  const why = await probeDatabase(nowhere, describeDatabaseTrouble)()
+  const why = await probeDatabase(nowhere, describeTrouble)()
   assert.match(
     why ?? '',
     /^The database cannot be reached: .* Check that the server runs and that DATABASE_URL/,

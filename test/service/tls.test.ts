@@ -30,12 +30,15 @@ async function startImpostor(t: TestContext) {
 test('a certificate that signs itself is refused, and neither login nor task is sent', async (t) => {
   const impostor = await startImpostor(t)
   const client = openClient(t, impostor.url)
-  await assert.rejects(client.getStatus(), { code: 'unavailable', message: /self-signed certificate/ })
+  await assert.rejects(client.getStatus(), {
+    code: 'unavailable',
+    message: /certificate is not trusted \(DEPTH_ZERO_SELF_SIGNED_CERT\)/,
+  })
   const task = { tag: 'a.1', subject: 'x', locationCode: 1, languageCode: 'en', priority: 1 } as const
   const send = { deadlineMs: performance.now() + 60_000 }
   const outcome = await client.postTasks('ios_store', 'app_info', [task], send)
   assert.equal(outcome.kind, 'not_sent')
-  assert.match(outcome.reason, /self-signed certificate/)
+  assert.match(outcome.reason, /certificate is not trusted \(DEPTH_ZERO_SELF_SIGNED_CERT\)/)
   assert.equal(impostor.asked(), 0)
 })
 
@@ -45,7 +48,7 @@ test('no setting of Node turns that off, and one that names the certificate lets
   const careless = { env: { ...account, NODE_TLS_REJECT_UNAUTHORIZED: '0' } }
   const refused = await runCommand(t, ['api', 'appendix/status'], careless)
   assert.equal(refused.code, 1)
-  assert.match(refused.stderr, /self-signed certificate/)
+  assert.match(refused.stderr, /certificate is not trusted \(DEPTH_ZERO_SELF_SIGNED_CERT\)/)
   assert.equal(impostor.asked(), 0)
 
   const file = join(dirname(await makeEmptyHome(t)), 'certificate.pem')

@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { ConfigurationError } from '../../errors.ts'
+import { whyNot } from '../../trouble.ts'
 import { argument, command, usually } from '../command.ts'
 
 /** Only its owner reads it: there will be a password in it. */
@@ -16,9 +17,9 @@ export const init = command({
     try {
       await writeFile(file, drawTemplate(), { flag: 'wx', mode: MODE })
     } catch (error) {
-      const { code, message } = error as NodeJS.ErrnoException
-      const reason = code === 'EEXIST' ? 'it is there already, and nothing was changed' : message
-      throw new ConfigurationError(`${file} was not written: ${reason}.`, { cause: error })
+      throw new ConfigurationError(`${file} was not written: ${whyNot(error)}. Nothing was changed.`, {
+        cause: error,
+      })
     }
     const meaning =
       'every setting with its meaning, and none is set: with no settings storerank uses an embedded ' +

@@ -2,6 +2,7 @@
 import { readFile, stat } from 'node:fs/promises'
 import { extname } from 'node:path'
 import { ConfigurationError } from '../../errors.ts'
+import { whyNot } from '../../trouble.ts'
 
 /** By the end of the file's name. */
 const LOGO_TYPES: Readonly<Record<string, string>> = {
@@ -33,7 +34,7 @@ export async function readLogo(file: string): Promise<string> {
     }
     return `data:${type};base64,${(await readFile(file)).toString('base64')}`
   } catch (error) {
-    throw new ConfigurationError(`The logo ${file} cannot be used: ${(error as Error).message}.`, {
+    throw new ConfigurationError(`The logo ${file} cannot be used: ${whyNot(error)}.`, {
       cause: error,
     })
   }

@@ -1,0 +1,97 @@
+/**
+ * What a party replied, as a sentence quotes it: bounded, in one line, without secrets. In one place for
+ * receivers of alerts, mail servers and the heartbeat.
+ */
+import { redactSecrets, toPrintable } from './log.ts'
+
+/** Of what a party says of itself. */
+const LONGEST_REASON = 300
+
+/** What to do about a status of HTTP that is none of success. */
+function remedyOf(status: number): string {
+  if (status < 400) return 'Write the address to which it leads: no redirect is followed.'
+  if (status === 401 || status === 403) return 'Check its address and its secret.'
+  if (status === 404 || status === 405 || status === 410) return 'Check its address.'
+  if (status === 429) return 'It takes more later.'
+  return status < 500 ? 'Check that it takes what is sent to it.' : 'See its own log.'
+}
+
+/**
+ * @param body what of it was read
+ * @param secrets what must not be shown where the party repeats it
+ */
+export function describeStatus(
+  party: string,
+  status: number,
+  body: string,
+  secrets: readonly string[],
+): string {
+  const reason = readReason(hide(body, secrets))
+  return `${party} answered HTTP ${status}${reason === '' ? '' : `: "${reason}"`}. ${remedyOf(status)}`
+}
+
+/** A reply of a server as a sentence quotes it. */
+export function quoteReply(reply: string, secrets: readonly string[]): string {
+  return `"${shorten(hide(reply, secrets))}"`
+}
+
+/** What repeats a request repeats its path too, of which each long part may be a secret. */
+export function secretsOf(url: URL): string[] {
+  const parts = [
+    url.href,
+    `${url.pathname}${url.search}`,
+    url.pathname,
+    url.search.slice(1),
+    url.username,
+    url.password,
+  ]
+  const inPath = url.pathname.split('/').filter((part) => part.length >= 8)
+  return [...parts, ...inPath].filter((text) => text.length > 1)
+}
+
+function hide(text: string, secrets: readonly string[]): string {
+  const longest = [...secrets, ...secrets.map(decode)].toSorted((a, b) => b.length - a.length)
+  return longest.reduce((left, secret) => (secret === '' ? left : left.replaceAll(secret, '[secret]')), text)
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+/** Fields in which answers in JSON say what is wrong. */
+const SAYING = ['message', 'error', 'error_description', 'detail', 'title', 'reason', 'description', 'hint']
+
+/** The sentence in an answer, which may be text, JSON or a page; empty when there is none. */
+function readReason(body: string): string {
+  const said = readJson(body) ?? body.replace(/<(script|style)\b.*?<\/\1>/gis, ' ').replace(/<[^>]*>/g, ' ')
+  return shorten(said)
+}
+
+function readJson(body: string): string | null {
+  try {
+    const parsed: unknown = JSON.parse(body)
+    if (typeof parsed === 'string') return parsed
+    const texts = SAYING.flatMap((field) => listTexts((parsed as Record<string, unknown> | null)?.[field]))
+    return texts.length === 0 ? body : texts.join('; ')
+  } catch {
+    return null
+  }
+}
+
+function listTexts(value: unknown): string[] {
+  if (typeof value === 'string') return value === '' ? [] : [value]
+  if (value === null || typeof value !== 'object') return []
+  return SAYING.flatMap((field) => listTexts((value as Record<string, unknown>)[field]))
+}
+
+/** One line of what a party said, without secrets, and no longer than a person reads. */
+export function shorten(text: string): string {
+  const line = redactSecrets(toPrintable(text)).replace(/\s+/g, ' ').trim().replace(/\.$/, '')
+  return line.length <= LONGEST_REASON
+    ? line
+    : `${line.slice(0, LONGEST_REASON).replace(/[\ud800-\udbff]$/, '')}…`
+}

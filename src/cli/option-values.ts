@@ -22,6 +22,30 @@ export function oneOf<const Name extends string>(
   }
 }
 
+/** Some of the names, with commas between. */
+export function someOf<const Name extends string>(
+  what: string,
+  names: readonly Name[],
+): (text: string) => Name[] {
+  const one = oneOf(what, names)
+  return (text) => text.split(',').map((name) => one(name.trim()))
+}
+
+/** Contrast of 4.5 to white, as text needs: WCAG 2, 1.4.3. */
+const BRIGHTEST = 1.05 / 4.5 - 0.05
+
+/** `#1d59c4`: a colour in which text can be read on white. */
+export function colour(text: string): string {
+  if (!/^#[\da-f]{6}$/i.test(text))
+    throw new InvalidArgumentError('It must be red, green and blue as in #1d59c4.')
+  const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => {
+    const share = Number.parseInt(text.slice(at, at + 2), 16) / 255
+    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4
+  })
+  if (0.2126 * red + 0.7152 * green + 0.0722 * blue <= BRIGHTEST) return text
+  throw new InvalidArgumentError('It is too bright to be read on white: take a darker one.')
+}
+
 /** Both bounds are allowed. */
 export function wholeNumber(min: number, max: number): (text: string) => number {
   return (text) => {

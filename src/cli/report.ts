@@ -1,11 +1,13 @@
 /** What `storerank report` shows: the latest day of a project, on the terminal or as a page in one file. */
+import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { Database } from '../db/database.ts'
 import { ConfigurationError } from '../errors.ts'
 import { type Digest, type DigestMove, digest } from '../report/digest.ts'
 import { readLogo } from '../report/page/logo.ts'
-import { renderPage } from '../report/page/page.ts'
+import { type PageOptions, renderPage } from '../report/page/page.ts'
 import { type ReportQuery, readProjects, readReport } from '../report/read.ts'
+import { ALL, chooseSections, type SectionName, type Shown } from '../report/sections.ts'
 import { drawSparkline } from '../report/sparkline.ts'
 import { formatChange } from '../report/words.ts'
 import { writeWholeFile } from '../report/write-file.ts'
@@ -31,26 +33,43 @@ export interface ReportOptions extends Omit<ReportQuery, 'project'> {
   readonly html?: string
   readonly title?: string
   readonly logo?: string
+  readonly intro?: string
+  readonly accent?: string
+  readonly sections?: readonly SectionName[]
+  readonly without?: readonly SectionName[]
 }
 
 export async function showReport(
   db: Database,
-  { project, html, title, logo, ...query }: ReportOptions,
+  { project, html, title, logo, intro, accent, sections, without, ...query }: ReportOptions,
   { stdout }: CommandContext,
 ): Promise<Document> {
-  if (html === undefined && (title ?? logo) !== undefined)
-    throw new ConfigurationError('--title and --logo are of the page: give its file with --html.')
+  if (html === undefined && (title ?? logo ?? intro ?? accent) !== undefined)
+    throw new ConfigurationError(
+      '--title, --logo, --intro and --accent are of the page: give its file with --html.',
+    )
+  const shown = chooseSections(sections, without)
   const projects = project === undefined ? await readProjects(db) : [project]
   if (projects.length === 0)
     throw new ConfigurationError('There is no project yet: watch a keyword, and its project is there.')
   if (html !== undefined) {
-    const page = { ...(title === undefined ? {} : { title }), ...(logo === undefined ? {} : { logo }) }
+    const page: PageOptions = {
+      shown,
+      ...(title === undefined ? {} : { title }),
+      ...(logo === undefined ? {} : { logoUrl: await readLogo(logo) }),
+      ...(intro === undefined ? {} : { intro: await readFile(intro, 'utf8') }),
+      ...(accent === undefined ? {} : { accent }),
+    }
     return writeHtml(db, { ...query, project: onlyOne(projects) }, resolve(html), page)
   }
   const digests: Digest[] = []
-  for (const each of projects) digests.push(digest(await readReport(db, { ...query, project: each })))
+  for (const each of projects) digests.push(digest(await readReport(db, { ...query, project: each }), shown))
   const isWide = widthOf(stdout) >= WIDE_TERMINAL
-  return { data: digests, parts: digests.flatMap((each) => describeDigest(each, isWide)), paged: 'fitting' }
+  return {
+    data: digests,
+    parts: digests.flatMap((each) => describeDigest(each, isWide, shown)),
+    paged: 'fitting',
+  }
 }
 
 /** A page is of one project. */
@@ -67,13 +86,10 @@ async function writeHtml(
   db: Database,
   query: ReportQuery,
   file: string,
-  { title, logo }: Pick<ReportOptions, 'title' | 'logo'>,
+  options: PageOptions,
 ): Promise<Document> {
   const report = await readReport(db, query)
-  const page = renderPage(report, {
-    ...(title === undefined ? {} : { title }),
-    ...(logo === undefined ? {} : { logoUrl: await readLogo(logo) }),
-  })
+  const page = renderPage(report, options)
   await writeWholeFile(file, page)
   const size = formatCount(Math.ceil(Buffer.byteLength(page) / BYTES_PER_KILOBYTE))
   const lists = countOf(report.lists.length, 'keyword or chart', 'keywords and charts')
@@ -82,20 +98,29 @@ async function writeHtml(
 }
 
 /** @param isWide whether the course of a month has room beside the other columns */
-export function describeDigest(digest: Digest, isWide: boolean): Part[] {
+export function describeDigest(digest: Digest, isWide: boolean, shown: Shown = ALL): Part[] {
+  const of = (section: SectionName, ...parts: readonly Part[]) => (shown.has(section) ? parts : [])
   const tag = digest.tag === null ? '' : `, tag ${digest.tag}`
+  const within = digest.crossedInDays === 1 ? 'since the day before' : `in ${digest.crossedInDays} days`
+  const location = digest.location === null ? '' : `, ${digest.location}`
   return [
-    heading(`${digest.project}${tag}, ${formatDay(digest.from)} to ${formatDay(digest.to)}`),
+    heading(`${digest.project}${tag}${location}, ${formatDay(digest.from)} to ${formatDay(digest.to)}`),
     '',
     digest.findings.map(({ about, text }) => `${about}: ${text}`),
-    describeMoves('Up since the day before', digest.up),
-    describeMoves('Down since the day before', digest.down),
-    describeMoves('Came into the top 10 since the day before', digest.entered),
-    describeMoves('Left the top 10 since the day before', digest.left),
-    describeReasons(digest),
-    describeVisibility(digest, isWide ? SPARKLINE_WIDTH : SHORT_SPARKLINE_WIDTH),
-    describeVoice(digest),
-    describeMoney(digest),
+    ...of(
+      'movers',
+      describeMoves('Up since the day before', digest.up),
+      describeMoves('Down since the day before', digest.down),
+      describeMoves(`Came into the top 10 ${within}`, digest.entered),
+      describeMoves(`Left the top 10 ${within}`, digest.left),
+    ),
+    ...of('gaps', describeReasons(digest)),
+    ...of(
+      'trends',
+      describeVisibility(digest, isWide ? SPARKLINE_WIDTH : SHORT_SPARKLINE_WIDTH),
+      describeVoice(digest),
+    ),
+    ...of('money', describeMoney(digest)),
   ]
 }
 

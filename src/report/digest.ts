@@ -11,12 +11,25 @@ import {
   type Move,
   type Report,
 } from './model.ts'
-import { compareOver, type Finding, headlineOf, nameApp, nameList, summarise } from './summary.ts'
+import { ALL, type Shown } from './sections.ts'
+import {
+  compareOver,
+  type Finding,
+  headlineOf,
+  isComparable,
+  listParts,
+  nameApp,
+  shownChange,
+  summarise,
+} from './summary.ts'
 import { formatPoint, isBetter, isWorse } from './words.ts'
+
+const WEEK_DAYS = 7
 
 export interface Digest {
   readonly project: string
   readonly tag: string | null
+  readonly location: string | null
   /** The days that visibility, money and `findings` are of; all else is of the last one. */
   readonly from: Day
   readonly to: Day
@@ -26,7 +39,8 @@ export interface Digest {
   /** Since the day before, the furthest first. */
   readonly up: readonly DigestMove[]
   readonly down: readonly DigestMove[]
-  /** Of the first ten places, since the day before. */
+  /** Of the first ten places, in so many days: 7, or one where nothing was measured 7 days before. */
+  readonly crossedInDays: number
   readonly entered: readonly DigestMove[]
   readonly left: readonly DigestMove[]
   /** Own apps' ranks that are missing, then every slot of the day that is, by reason. */
@@ -68,7 +82,7 @@ export interface DigestVisibility {
   readonly role: string
   /** Null where less than four fifths of the last day were measured. */
   readonly percent: number | null
-  /** In points, over the keywords that both days have measured; null where there is none. */
+  /** In points as both ends are shown, over the keywords that both days have measured; null where there is none. */
   readonly changeInWeek: number | null
   /** How many these are, of those that were due on both days. */
   readonly compared: number
@@ -81,20 +95,24 @@ export interface DigestVisibility {
   readonly course: Daily<number | null>
 }
 
-export function digest(report: Report): Digest {
-  const { moves, entered, left } = compareOver(report, 1)
+export function digest(report: Report, shown: Shown = ALL): Digest {
+  const { moves } = compareOver(report, 1)
+  const week = compareOver(report, WEEK_DAYS)
+  const { span: crossedInDays, entered, left } = isComparable(week) ? week : compareOver(report, 1)
   const show = (moves: readonly Move[]) => moves.map((move) => showMove(report, move))
   const gaps = moves.map(({ after }) => gapOf(after))
   const to = report.days.at(-1) ?? ''
   return {
     project: report.project,
     tag: report.tag,
+    location: report.location,
     from: report.days[0] ?? '',
     to,
     headline: headlineOf(report),
-    findings: summarise(report),
+    findings: summarise(report, WEEK_DAYS, shown),
     up: show(moves.filter(isBetter)),
     down: show(moves.filter(isWorse)),
+    crossedInDays,
     entered: show(entered),
     left: show(left),
     unmeasured: GAPS.map((gap) => ({ gap, ranks: gaps.filter((each) => each === gap).length })).filter(
@@ -128,7 +146,7 @@ function showMove(report: Report, { before, after, movement, change, ...of }: Mo
 }
 
 function showVisibility(report: Report): DigestVisibility[] {
-  const { changes } = compareOver(report, 7)
+  const { changes } = compareOver(report, WEEK_DAYS)
   return report.standings.flatMap(({ app, visibility, measuredPercent }) => {
     if (app === null) return []
     const {
@@ -142,7 +160,7 @@ function showVisibility(report: Report): DigestVisibility[] {
         store: report.apps[app]?.store ?? '',
         role: report.apps[app]?.role ?? '',
         percent: visibility.at(-1) ?? null,
-        changeInWeek: points?.change ?? null,
+        changeInWeek: points === null ? null : shownChange(points),
         compared,
         due,
         parts: points === null ? [] : showParts(report, points),
@@ -153,13 +171,11 @@ function showVisibility(report: Report): DigestVisibility[] {
   })
 }
 
-function showParts(report: Report, { change, parts }: Difference): DigestVisibility['parts'] {
-  if (parts.length === 0) return []
-  const rest = parts.reduce((left, { points }) => left - points, change)
-  return [
-    ...parts.map(({ list, points }) => ({ keyword: nameList(report, list), points })),
-    { keyword: null, points: rest },
-  ]
+function showParts(report: Report, difference: Difference): DigestVisibility['parts'] {
+  return listParts(report, difference).map(({ name, list, points }) => ({
+    keyword: list === null ? null : name,
+    points,
+  }))
 }
 
 function showMoney({ money }: Report): Digest['money'] {

@@ -182,6 +182,45 @@ export interface Overtaking {
   readonly rival: readonly [number | null, number | null]
 }
 
+/** An app among the first `TOP` of a list on the last day. */
+export interface Holder {
+  readonly rank: number
+  readonly name: string
+  /** Index in `Report.apps`; null: the project does not follow it. */
+  readonly app: number | null
+  /** Its rank the day before; 0: not among those looked at, null: that day was not measured. */
+  readonly before: number | null
+}
+
+/** An app that the project does not follow, and that is in the first `TOP` of its keywords. */
+export interface Unwatched {
+  readonly store: Store
+  readonly name: string
+  /** On how many keywords on the last day, of how many measured; and a week before. */
+  readonly keywords: number
+  readonly measured: number
+  readonly before: number
+  readonly best: number
+  readonly average: number
+  /** Keywords on which it stands best. */
+  readonly examples: readonly string[]
+}
+
+/** An own app on the keywords of a country, or with a tag, on the last day. */
+export interface Segment {
+  readonly kind: 'country' | 'tag'
+  readonly name: string
+  readonly app: number
+  /** Null where less than four fifths were measured. */
+  readonly visibility: number | null
+  readonly inTop: number | null
+  readonly measured: number
+  readonly due: number
+  /** In a week, in points, like for like; null where nothing can be compared. */
+  readonly change: number | null
+  readonly compared: number | null
+}
+
 /** Bands of ranks by their last rank. */
 export const BANDS = [1, 3, 10, 30, 100] as const
 export const BEYOND = 'beyond'
@@ -298,6 +337,8 @@ export interface Report {
   readonly timezone: string
   /** Keywords and charts with this tag alone; null: all of them. */
   readonly tag: string | null
+  /** Keywords and charts of this location alone; null: all of them. */
+  readonly location: string | null
   /** ISO 8601, in UTC. */
   readonly writtenAt: string
   /** Every day of the range, the oldest first; at least one. */
@@ -313,6 +354,10 @@ export interface Report {
   readonly comparisons: readonly Comparison[]
   readonly distribution: Distribution
   readonly duels: readonly Duel[]
+  /** Of each of `lists`; empty where it was not measured on the last day. */
+  readonly holders: readonly (readonly Holder[])[]
+  readonly unwatched: readonly Unwatched[]
+  readonly segments: readonly Segment[]
   readonly changes: readonly ListingChange[]
   readonly annotations: readonly Annotation[]
   readonly ratings: readonly Ratings[]

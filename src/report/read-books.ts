@@ -2,7 +2,7 @@
 import type { Transaction } from '../db/database.ts'
 import { byGap, explainReason, type Gap } from '../text/gaps.ts'
 import type { Coverage, GapReason, Money } from './model.ts'
-import type { Scope } from './scope.ts'
+import { type Scope, within } from './scope.ts'
 
 const REASONS = 200
 const EXAMPLES = 3
@@ -12,12 +12,12 @@ const OTHER_INTERVALS = ['12 hours', '1 day', '7 days']
 
 /** Slots of searches, charts, pages and reviews; with a tag, of those that have it. */
 export async function readCoverage(tx: Transaction, scope: Scope): Promise<Coverage> {
-  const { project, from, to, tag, days } = scope
+  const { project, from, to, days } = scope
   const rows = await tx<({ day: number; captured: number } & Record<Gap, number>)[]>`
     select day - ${from}::date as day, sum(captured)::integer as captured, sum(budget)::integer as budget,
       sum(failed)::integer as failed,
       sum(missed)::integer as missed, sum(html_only)::integer as html_only, sum(pending)::integer as pending
-    from coverage(${project}, ${from}::date, ${to}::date, ${tag})
+    from coverage(${project}, ${from}::date, ${to}::date, ${within(scope)})
     group by 1`
   const count = (kind: Gap | 'captured') => {
     const slots = new Map(rows.map((row) => [row.day, row[kind]]))
@@ -26,7 +26,8 @@ export async function readCoverage(tx: Transaction, scope: Scope): Promise<Cover
   return { measured: count('captured'), gaps: byGap(count), reasons: await readReasons(tx, scope) }
 }
 
-async function readReasons(tx: Transaction, { project, from, to, tag, days }: Scope): Promise<GapReason[]> {
+async function readReasons(tx: Transaction, scope: Scope): Promise<GapReason[]> {
+  const { project, from, to, tag, location, days } = scope
   const rows = await tx<(Omit<GapReason, 'day'> & { day: number })[]>`
     with named as (
       select s.day - ${from}::date as day, s.gap, s.reason,
@@ -37,7 +38,7 @@ async function readReasons(tx: Transaction, { project, from, to, tag, days }: Sc
       from owed_slots(${project}, ${from}::date, ${to}::date) s
       left join app_name a on a.store = s.store and a.app_id = s.subject
         and s.function in ('app_info', 'app_reviews')
-      where s.gap is not null and (${tag}::text is null or ${tag} = any(s.tags))
+      where s.gap is not null and is_of(s.tags, s.location, ${tag}, ${location})
       group by 1, 2, 3, 4, 5
     )
     select n.day, n.gap, n.reason, sum(n.slots)::integer as slots,
@@ -51,11 +52,11 @@ async function readReasons(tx: Transaction, { project, from, to, tag, days }: Sc
 
 /** What was spent on what has the tag; what is reserved and the budgets are those of the whole project. */
 export async function readMoney(tx: Transaction, scope: Scope): Promise<Money> {
-  const { project, timezone, from, to, days, tag } = scope
+  const { project, timezone, from, to, days, tag, location } = scope
   const spent = await tx<{ day: number; micros: number }[]>`
     select c.day - ${from}::date as day, sum(c.amount_micros)::bigint as micros
     from charge_line c
-    where c.project = ${project} and (${tag}::text is null or ${tag} = any(c.tags))
+    where c.project = ${project} and is_of(c.tags, c.location, ${tag}, ${location})
       and c.at >= ${from}::date::timestamp at time zone ${timezone}
       and c.at < (${to}::date + 1)::timestamp at time zone ${timezone}
     group by 1`
@@ -91,16 +92,16 @@ type SpentOnTarget = Omit<Money['dearest'][number], 'name'> & {
 }
 
 /** The dearest first. */
-async function readTargets(tx: Transaction, { project, from, to, tag }: Scope): Promise<SpentOnTarget[]> {
+async function readTargets(tx: Transaction, scope: Scope): Promise<SpentOnTarget[]> {
+  const { project, from, to } = scope
   return tx<SpentOnTarget[]>`
     select coalesce(s.keyword, concat_ws(', ', s.collection, s.category)) as name, s.store, s.function,
       case l.type when 'Country' then l.country_iso_code else s.location end as place, s.tasks,
       (s.spent_usd * 1000000)::bigint as "spentMicros",
       (s.refunded_usd * 1000000)::bigint as "refundedMicros",
       (s.duplicate_usd * 1000000)::bigint as "duplicateMicros"
-    from spend_by_target(${project}, ${from}::date, ${to}::date) s
+    from spend_by_target(${project}, ${from}::date, ${to}::date, ${within(scope)}) s
     left join location l on l.store = s.store and l.code = s.location_code
-    where ${tag}::text is null or ${tag} = any(s.tags)
     order by s.spent_usd desc, name, s.store, place`
 }
 
@@ -115,21 +116,18 @@ function addUpFunctions(targets: readonly SpentOnTarget[]): Money['functions'] {
 }
 
 /** What sharing has saved, and what another interval would cost. */
-async function readSavings(
-  tx: Transaction,
-  { project, from, to, tag }: Scope,
-): Promise<Pick<Money, 'savedMicros' | 'outlook'>> {
+async function readSavings(tx: Transaction, scope: Scope): Promise<Pick<Money, 'savedMicros' | 'outlook'>> {
+  const { project, from, to, tag, location } = scope
   const [saved] = await tx<{ micros: number }[]>`
     select coalesce(sum(saved_usd) * 1000000, 0)::bigint as micros
-    from sharing_savings(${project}, ${from}::date, ${to}::date)
-    where ${tag}::text is null or ${tag} = any(tags)`
+    from sharing_savings(${project}, ${from}::date, ${to}::date, ${within(scope)})`
   const outlook = await tx<Money['outlook'][number][]>`
     select e.every,
       (sum(case when e.every is null then w.monthly_usd_now
       else w.monthly_usd end) * 1000000)::bigint as "monthlyMicros"
     from unnest(${[null, ...OTHER_INTERVALS]}::text[]) with ordinality e (every, place)
     cross join lateral watch_cost_at(${project}, e.every::interval) w
-    where ${tag}::text is null or ${tag} = any(w.tags)
+    where is_of(w.tags, w.location, ${tag}, ${location})
     group by e.every, e.place order by e.place`
   return { savedMicros: saved?.micros ?? 0, outlook }
 }

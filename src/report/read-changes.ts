@@ -17,7 +17,7 @@ import {
   TOP,
 } from './model.ts'
 import { pointOf, type Ranks } from './read-ranks.ts'
-import type { Scope } from './scope.ts'
+import { type Scope, within } from './scope.ts'
 
 /** How many keywords are named beside a change. */
 const PARTS = 5
@@ -44,18 +44,14 @@ export async function readComparisons(
 
 type Row<Known> = Omit<Known, 'list' | 'app'> & { readonly targetId: number; readonly id: number }
 
-async function readMoves(
-  tx: Transaction,
-  { project, to, tag, appOf }: Scope,
-  { listOf }: Ranks,
-  span: Span,
-): Promise<Move[]> {
+async function readMoves(tx: Transaction, scope: Scope, { listOf }: Ranks, span: Span): Promise<Move[]> {
+  const { project, to, appOf } = scope
   const rows = await tx<Row<Move>[]>`
     select m.target_id as "targetId", m.app as id, m.movement, m.change,
       ${pointOf('m.rank_before', 'm.outcome_before', 'm.depth_before')} as before,
       ${pointOf('m.rank_after', 'm.outcome_after', 'm.depth_after')} as after
-    from movers(${project}, ${to}::date - ${span}::integer, ${to}::date) m
-    where m.role = 'own' and (${tag}::text is null or ${tag} = any(m.tags))
+    from movers(${project}, ${to}::date - ${span}::integer, ${to}::date, ${within(scope)}) m
+    where m.role = 'own'
     order by abs(m.change) desc nulls last, least(m.rank_before, m.rank_after), m.target_id, m.app`
   return rows.flatMap(({ targetId, id, ...move }) => {
     const [list, app] = [listOf.get(targetId), appOf.get(id)]
@@ -66,14 +62,16 @@ async function readMoves(
 /** Into the top and out of it, the best rank first. */
 async function readCrossings(
   tx: Transaction,
-  { project, to, appOf }: Scope,
+  scope: Scope,
   { listOf }: Ranks,
   span: Span,
   moves: readonly Move[],
 ): Promise<Pick<Comparison, 'entered' | 'left'>> {
+  const { project, to, appOf } = scope
   const rows = await tx<{ targetId: number; id: number; movement: 'entered' | 'left' }[]>`
     select m.target_id as "targetId", m.app as id, m.movement
-    from entered_left_top(${project}, ${to}::date - ${span}::integer, ${to}::date, ${TOP}) m
+    from entered_left_top(${project}, ${to}::date - ${span}::integer, ${to}::date, ${TOP},
+      ${within(scope)}) m
     where m.role = 'own'
     order by least(m.rank_before, m.rank_after), m.target_id, m.app`
   const of = (movement: 'entered' | 'left') =>
@@ -100,11 +98,12 @@ interface PartRow {
 
 async function readChangesOf(
   tx: Transaction,
-  { project, to, tag, appOf }: Scope,
+  scope: Scope,
   { listOf }: Ranks,
   span: Span,
 ): Promise<StandingChange[]> {
-  const of = sql`${project}, ${to}::date - ${span}::integer, ${to}::date, in_tag => ${tag}`
+  const { project, to, appOf } = scope
+  const of = sql`${project}, ${to}::date - ${span}::integer, ${to}::date, ${within(scope)}`
   const rows = await tx<ChangeRow[]>`
     select c.app as id, c.compared, c.due,
       case when c.change
@@ -173,13 +172,12 @@ interface OvertakingRow extends Pick<Overtaking, 'own' | 'rival'> {
  * Where that is an even number of times, all is as it was.
  */
 export async function readDuels(tx: Transaction, scope: Scope, { listOf }: Ranks): Promise<Duel[]> {
-  const { project, from, to, tag, appOf } = scope
+  const { project, from, to, appOf } = scope
   const standing = await tx<{ ownId: number; rivalId: number; ahead: number; behind: number }[]>`
     select h.own_app as "ownId", h.competitor_app as "rivalId",
       count(*) filter (where h.leader = 'own')::integer as ahead,
       count(*) filter (where h.leader = 'competitor')::integer as behind
-    from head_to_head(${project}, ${to}::date - ${WEEK_DAYS - 1}::integer, ${to}::date) h
-    where ${tag}::text is null or ${tag} = any(h.tags)
+    from head_to_head(${project}, ${to}::date - ${WEEK_DAYS - 1}::integer, ${to}::date, ${within(scope)}) h
     group by 1, 2 having count(h.leader) > 0`
   const turns = await tx<OvertakingRow[]>`
     select o.target_id as "targetId", o.own_app as "ownId", o.competitor_app as "rivalId",
@@ -190,8 +188,7 @@ export async function readDuels(tx: Transaction, scope: Scope, { listOf }: Ranks
       select distinct on (o.target_id, o.own_app, o.competitor_app) o.*,
         count(*) over (partition by o.target_id, o.own_app, o.competitor_app) as turns
       from overtakes(${project}, greatest(${from}::date, ${to}::date - ${OVERTAKING_DAYS}::integer),
-        ${to}::date) o
-      where ${tag}::text is null or ${tag} = any(o.tags)
+        ${to}::date, ${within(scope)}) o
       order by o.target_id, o.own_app, o.competitor_app, o.day desc
     ) o
     where o.turns % 2 = 1

@@ -21,7 +21,7 @@ import {
   type ReportedApp,
   type Standing,
 } from './model.ts'
-import type { Scope } from './scope.ts'
+import { type Scope, within } from './scope.ts'
 
 export interface KnownApp extends ReportedApp {
   /** In the dictionary. */
@@ -77,14 +77,14 @@ export interface Ranks {
 
 /** The keywords and charts of the range, with the ranks on them. */
 export async function readRanks(tx: Transaction, scope: Scope): Promise<Ranks> {
-  const { project, from, to, tag, days, appOf } = scope
+  const { project, from, to, days, appOf } = scope
   const rows = await tx<
     { targetId: number; id: number; days: number[]; points: Point[]; best: number | null }[]
   >`
     select r.target_id as "targetId", r.app as id, array_agg(r.day - ${from}::date) as days,
       array_agg(${pointOf('r.rank', 'r.outcome', 'r.depth')}) as points, min(r.rank) as best
-    from rank_daily(${project}, ${from}::date, ${to}::date) r
-    where r.app = any(${[...appOf.keys()]}) and (${tag}::text is null or ${tag} = any(r.tags))
+    from rank_daily(${project}, ${from}::date, ${to}::date, ${within(scope)}) r
+    where r.app = any(${[...appOf.keys()]})
     group by 1, 2`
   const lists = await readLists(tx, scope, [...new Set(rows.map(({ targetId }) => targetId))])
   const listOf = new Map(lists.map(({ targetId }, index) => [targetId, index]))
@@ -119,8 +119,9 @@ interface StandingRow extends Pick<Standing, 'store'> {
 /** Standings are of keywords alone, because charts are of another kind; the distribution is of both. */
 export async function readStandings(
   tx: Transaction,
-  { project, from, to, tag, days, appOf }: Scope,
+  scope: Scope,
 ): Promise<Pick<Report, 'standings' | 'distribution'>> {
+  const { project, from, to, days, appOf } = scope
   const rows = await tx<StandingRow[]>`
     select s.store, s.app as id, s.role, s.list, array_agg(s.day - ${from}::date) as days,
       jsonb_agg(s.visibility) as visibility, jsonb_agg(s.share) as share,
@@ -128,7 +129,7 @@ export async function readStandings(
       array_agg(s.top_1 + s.top_2_3 + s.top_4_10) as "inTop",
       array_agg(array[s.top_1, s.top_2_3, s.top_4_10, s.top_11_30, s.top_31_100, s.beyond,
         s.not_measured]) as counts
-    from standings(${project}, ${from}::date, ${to}::date, in_tag => ${tag}) s
+    from standings(${project}, ${from}::date, ${to}::date, ${within(scope)}) s
     where s.app is null or s.app = any(${[...appOf.keys()]})
     group by 1, 2, 3, 4`
   return {

@@ -8,6 +8,7 @@ import { nameKnown } from '../suggest.ts'
 import { type Day, type Report, SPANS, type Span } from './model.ts'
 import { readCoverage, readMoney } from './read-books.ts'
 import { readComparisons, readDuels } from './read-changes.ts'
+import { readHolders, readSegments, readUnwatched } from './read-holders.ts'
 import { readApps, readRanks, readStandings } from './read-ranks.ts'
 import { readAnnotations, readChanges, readRatings, readReviews } from './read-store.ts'
 import type { Scope } from './scope.ts'
@@ -22,6 +23,8 @@ export interface ReportQuery {
   readonly to?: Day
   /** Of keywords and charts with this tag alone. */
   readonly tag?: string
+  /** Of those of this location alone: its name, or the code of a country. */
+  readonly location?: string
   /** What the last day is compared with. Default: `SPANS`. */
   readonly spans?: readonly Span[]
 }
@@ -59,21 +62,21 @@ async function read(tx: Transaction, query: ReportQuery): Promise<Report> {
   const from = days[0] ?? ''
   const to = days.at(-1) ?? ''
   const apps = await readApps(tx, query.project, from)
-  if (query.tag !== undefined) await requireTag(tx, query.project, query.tag)
   const scope: Scope = {
     project: query.project,
     timezone,
     days,
     from,
     to,
-    tag: query.tag ?? null,
+    ...(await readPart(tx, query)),
     appOf: new Map(apps.map(({ id }, index) => [id, index])),
   }
   const ranks = await readRanks(tx, scope)
   return {
     project: query.project,
     timezone,
-    tag: query.tag ?? null,
+    tag: scope.tag,
+    location: scope.location,
     writtenAt: now.toISOString(),
     days,
     apps: apps.map(({ id: _, ...app }) => app),
@@ -82,6 +85,9 @@ async function read(tx: Transaction, query: ReportQuery): Promise<Report> {
     ...(await readStandings(tx, scope)),
     comparisons: await readComparisons(tx, scope, ranks, query.spans ?? SPANS),
     duels: await readDuels(tx, scope, ranks),
+    holders: await readHolders(tx, scope, ranks),
+    unwatched: await readUnwatched(tx, scope),
+    segments: await readSegments(tx, scope),
     changes: await readChanges(tx, scope),
     annotations: await readAnnotations(tx, scope, apps),
     ratings: await readRatings(tx, scope),
@@ -114,13 +120,31 @@ export function findProject<Row extends { readonly name: string }>(name: string,
   throw new ConfigurationError(`There is no project ${JSON.stringify(name)}.${known}`)
 }
 
-async function requireTag(tx: Transaction, project: string, tag: string): Promise<void> {
-  const known = await tx<{ tag: string }[]>`
-    select distinct unnest(tags) as tag from project_list where project = ${project} order by 1`
-  const tags = known.map((row) => row.tag)
-  if (tags.includes(tag)) return
-  const what = `No keyword or chart of ${project} has the tag ${JSON.stringify(tag)}`
-  throw new ConfigurationError(`${what}.${nameKnown(tag, 'Tags', tags)}`)
+/** The tag and the location that are asked for, of those that the project has. */
+async function readPart(
+  tx: Transaction,
+  { project, tag, location }: ReportQuery,
+): Promise<Pick<Scope, 'tag' | 'location'>> {
+  if (tag === undefined && location === undefined) return { tag: null, location: null }
+  const rows = await tx<{ kind: string; name: string; code: string | null }[]>`
+    select distinct 'tag' as kind, unnest(tags) as name, null as code from project_list
+    where project = ${project}
+    union all
+    select distinct 'location', l.location, c.country_iso_code from project_list l
+    left join location c on c.store = l.store and c.code = l.location_code and c.type = 'Country'
+    where l.project = ${project}
+    order by 1, 2`
+  const find = (kind: 'tag' | 'location', named: string | undefined) => {
+    if (named === undefined) return null
+    const known = rows.filter((row) => row.kind === kind)
+    const found = known.find(({ name, code }) => name === named || code === named)
+    if (found !== undefined) return found.name
+    const has = kind === 'tag' ? 'has the tag' : 'is of the location'
+    const what = `No keyword or chart of ${project} ${has} ${JSON.stringify(named)}`
+    const names = known.map(({ name }) => name)
+    throw new ConfigurationError(`${what}.${nameKnown(named, kind === 'tag' ? 'Tags' : 'Locations', names)}`)
+  }
+  return { tag: find('tag', tag), location: find('location', location) }
 }
 
 /**

@@ -17,6 +17,7 @@ import {
   type StandingChange,
   TOP,
 } from './model.ts'
+import { ALL, type SectionName, type Shown } from './sections.ts'
 import { describeMoves, formatPoint, isBetter, isWorse } from './words.ts'
 
 /** A day of which less than this share was measured is told. */
@@ -32,25 +33,26 @@ export interface Finding {
 /**
  * The most important first.
  * @param span days that are looked back, beside the last one
+ * @param shown sections; what is said is of these
  */
-export function summarise(report: Report, span: Span = 7): Finding[] {
+export function summarise(report: Report, span: Span = 7, shown: Shown = ALL): Finding[] {
   const missing = describeMissing(report)
   if (report.series.length === 0) return [{ about: 'Nothing yet', text: missing ?? '' }]
   const comparison = compareOver(report, span)
   const moves = [...describeCrossings(comparison), ...describeFurthest(report, comparison)]
   const inSpan = span === 1 ? [] : [describeSpan(comparison), ...moves]
   const inDay = [describeSpan(compareOver(report, 1)), ...(span === 1 ? moves : [])]
-  const all: readonly (readonly [string, readonly string[]])[] = [
+  const all: readonly (readonly [string, readonly string[], SectionName?])[] = [
     ['Own apps', missing === null ? [] : [missing]],
-    ['In one day', missing === null ? inDay : []],
-    [`In ${span} days`, missing === null ? inSpan : []],
-    ['Visibility', describeVisibility(report, comparison)],
-    ['Competitors', describeRivals(report)],
-    ['Gaps', describeGaps(report)],
-    ['Money', [describeMoney(report)]],
+    ['In one day', missing === null ? inDay : [], 'movers'],
+    [`In ${span} days`, missing === null ? inSpan : [], 'movers'],
+    ['Visibility', describeVisibility(report, comparison), 'trends'],
+    ['Competitors', describeRivals(report), 'rivals'],
+    ['Gaps', describeGaps(report), 'gaps'],
+    ['Money', [describeMoney(report)], 'money'],
   ]
   return all
-    .filter(([, texts]) => texts.length > 0)
+    .filter(([, texts, section]) => texts.length > 0 && (section === undefined || shown.has(section)))
     .map(([about, texts]) => ({ about, text: texts.join(' ') }))
 }
 
@@ -182,15 +184,13 @@ export function nameApp(report: Report, index: number): string {
   return isShared ? `${asName(app.name)} (${STORE_NAMES[app.store]})` : asName(app.name)
 }
 
-/** `yoga timer (US)`; `yoga timer (Android US)` where the other store has it too. */
+/** `yoga timer (US)`; `yoga timer (Android US)` where the project is in both stores. */
 export function nameList(report: Report, index: number): string {
   const list = report.lists[index]
   if (list === undefined) return ''
   const { name, place, store } = list
-  const isShared = report.lists.some(
-    (other) => other.name === name && other.place === place && other.store !== store,
-  )
-  return `${asName(name)} (${isShared ? `${STORE_NAMES[store]} ` : ''}${place})`
+  const hasBoth = report.lists.some((other) => other.store !== store)
+  return `${asName(name)} (${hasBoth ? `${STORE_NAMES[store]} ` : ''}${place})`
 }
 
 function describeCrossings({ entered, left }: Comparison): string[] {

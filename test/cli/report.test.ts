@@ -135,7 +135,9 @@ test('what cannot be is refused in a sentence', async () => {
     ['--html', join(folder, 'x.html'), '--logo', '/etc/passwd'],
     /logo \/etc\/passwd is none that a browser shows/,
   )
-  await refused(['--title', 'Mine'], /--title and --logo are of the page/)
+  await refused(['--title', 'Mine'], /--title, --logo, --intro and --accent are of the page/)
+  await refused(['--accent', '#ffff00'], /too bright to be read on white/)
+  await refused(['--without', 'gaps,monney'], /no such section\. Did you mean money\?/)
   await list.sql`insert into project (name) values ('other')`
   await refused(
     ['--html', join(folder, 'x.html')],

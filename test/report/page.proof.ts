@@ -186,6 +186,7 @@ describe('the page', { skip: noBrowser }, () => {
       const title = await page.locator('.panel h3').textContent()
       const name = ((await link.textContent()) ?? '').replace(/ \(\w+\)$/, '')
       assert.ok(title?.includes(name))
+      assert.ok((await page.locator('.panel .holders tbody tr').count()) > 0)
     })
   })
 

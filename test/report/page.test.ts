@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Report } from '../../src/report/model.ts'
 import { renderPage } from '../../src/report/page/page.ts'
+import { chooseSections } from '../../src/report/sections.ts'
 import { summarise } from '../../src/report/summary.ts'
 import { makeBareReports } from '../support/bare-reports.ts'
 import { createReport } from '../support/report.ts'
@@ -10,7 +11,7 @@ const MEGABYTE = 1_000_000
 
 /** So many times as many keywords, whose courses begin on other days, so that none is like another. */
 function multiply(report: Report, times: number): Report {
-  const { lists, series, comparisons } = report
+  const { lists, series, comparisons, holders } = report
   const copies = [...Array(times).keys()]
   const copy = <One extends { readonly list: number }>(of: readonly One[]) =>
     copies.flatMap((n) => of.map((one) => ({ ...one, list: one.list + n * lists.length })))
@@ -21,6 +22,9 @@ function multiply(report: Report, times: number): Report {
       const from = (one.list * 7) % one.points.length
       return { ...one, points: [...one.points.slice(from), ...one.points.slice(0, from)] }
     }),
+    holders: copies.flatMap((n) =>
+      holders.map((of) => of.map((one) => ({ ...one, name: `${one.name} ${n % 3}` }))),
+    ),
     comparisons: comparisons.map((each) => ({ ...each, moves: copy(each.moves) })),
   }
 }
@@ -50,4 +54,29 @@ test('a project that cannot have ranks of own apps is told what it lacks', async
     assert.equal(page.includes('0 up, 0 down'), false, name)
     assert.equal(page.includes('id="distribution"'), hasRanks, name)
   }
+})
+
+test('has the sections that are asked for, and says nothing of the others', async () => {
+  const report = await createReport({ seed: 7, keywords: 20, days: 10 })
+  const page = renderPage(report, { shown: chooseSections(undefined, ['money', 'gaps']) })
+  assert.doesNotMatch(page, /id="money"|id="gaps"|href="#money"|Spent|<dt>Gaps/)
+  assert.match(page, /id="keywords"/)
+  const short = renderPage(report, { shown: chooseSections(['summary', 'movers']) })
+  assert.deepEqual(short.match(/<section id="\w+"/g), ['<section id="summary"', '<section id="movers"'])
+  assert.doesNotMatch(short, /href="#k\d/)
+})
+
+test('begins with what a person says, and has the colour that they choose', async () => {
+  const report = await createReport({ seed: 7, keywords: 20, days: 10 })
+  const intro =
+    '# March <b>\n\nGood **month**, [more](https://example.com/a).\n\n- one\n- two\n\n[x](javascript:1)'
+  const page = renderPage(report, { intro, accent: '#8a1c5a' })
+  assert.match(page, /<h2>March &lt;b&gt;<\/h2>/)
+  assert.match(
+    page,
+    /Good <strong>month<\/strong>, <a href="https:\/\/example\.com\/a" rel="noreferrer">more<\/a>/,
+  )
+  assert.match(page, /<ul><li>one<\/li><li>two<\/li><\/ul>/)
+  assert.match(page, /<p>\[x\]\(javascript:1\)<\/p>/)
+  assert.match(page, /--accent: light-dark\(#8a1c5a,/)
 })

@@ -286,6 +286,45 @@ describe('a report', () => {
     assert.deepEqual(coverage.measured, [2, 1, 0])
   })
 
+  test('says who holds the first places on the last day, with their ranks of the day before', () => {
+    // Yoga has a gap on the last day; the chart was not measured before it; 1005 and Mine were not on chess.
+    assert.deepEqual(
+      report.holders.map((list) => list.map((each) => Object.values(each).join(' '))),
+      [['1 1005 0 ', '2 1001 0 0'], [], ['1 com.mine  1']],
+    )
+  })
+
+  test('names the apps that nobody follows, by the keywords whose top they are in', () => {
+    assert.deepEqual(
+      report.unwatched.map(({ name, keywords, measured, before, examples }) => [
+        ...[name, keywords, measured, before, ...examples],
+      ]),
+      [
+        ['1003', 1, 2, 1, 'yoga'],
+        ['1005', 1, 2, 0, 'chess'],
+      ],
+    )
+  })
+
+  test('has own apps by tag, blank where less than four fifths were measured', () => {
+    assert.deepEqual(
+      report.segments.map(({ kind, name, app, visibility, measured, due }) => [
+        ...[kind, name, app, visibility, measured, due],
+      ]),
+      [
+        ['tag', 'core', 0, null, 1, 2],
+        ['tag', 'brand', 0, null, 0, 1],
+      ],
+    )
+  })
+
+  test('is of one location alone, when that is asked for', async () => {
+    const { lists, location, coverage } = await readReport(db, { project: 'fitness', location: '2840' })
+    assert.deepEqual([lists, location], [report.lists, '2840'])
+    // Without the page and the reviews of an app, which are of no location there.
+    assert.deepEqual(coverage.measured.length, report.days.length)
+  })
+
   test('makes a page', () => {
     assert.match(renderPage(report), /<h1>fitness<\/h1>/)
   })
@@ -301,6 +340,7 @@ describe('a report', () => {
       { project: 'fitness', tag: 'brands' },
       /has the tag "brands"\. Did you mean brand\? Tags: brand, core\./,
     )
+    await refused({ project: 'fitness', location: 'US' }, /is of the location "US"\. Locations: 2840\./)
     await refused(
       { project: 'fitness', from: '2026-11-05' },
       /ends? before it begins: from 2026-11-05 to 2026-11-03/,

@@ -20,7 +20,7 @@ describe('a summary', () => {
     )
     assert.match(
       told.Visibility ?? '',
-      /Everyone: [\d.]+ %.*; its share of voice [\d.]+ %\. [+−][\d.]+ points in 7 days.*: .+ \(\w+\) [+−]/,
+      /Everyone: [\d.]+ %.*; its share of voice [\d.]+ %\. [+−][\d.]+ points in 7 days.*: .+ \([\w ]+\) [+−]/,
     )
     assert.match(
       told.Competitors ?? '',

@@ -8,7 +8,6 @@ import type { Report } from '../model.ts'
 import { type Figure, showFigure, showNothing } from './figure.ts'
 import { html, type Markup } from './markup.ts'
 
-const REASONS_SHOWN = 40
 const MICROS_PER_USD = 1_000_000
 
 const FUNCTION_NAMES = {
@@ -19,8 +18,8 @@ const FUNCTION_NAMES = {
 } as const
 
 export function showCoverage(report: Report): Markup {
-  return html`<section id="coverage" aria-labelledby="coverage-title">
-<h2 id="coverage-title">Completeness of the data</h2>
+  return html`<section id="gaps" aria-labelledby="gaps-title">
+<h2 id="gaps-title">Completeness of the data</h2>
 ${showFigure(coverageFigure(report))}${showReasons(report)}</section>`
 }
 
@@ -48,7 +47,7 @@ function coverageFigure({ days, coverage }: Report): Figure {
 function showReasons({ coverage }: Report): Markup {
   const { reasons } = coverage
   if (reasons.length === 0) return showNothing('Nothing is missing.')
-  const rows = reasons.slice(0, REASONS_SHOWN).map(
+  const rows = reasons.map(
     ({ day, gap, reason, slots, examples }) =>
       html`<tr><th scope="row"><time datetime="${day}">${formatDay(day)}</time></th>
 <td class="text"><b class="badge ${gap}">${GAP_NAMES[gap]}</b></td>
@@ -57,15 +56,11 @@ function showReasons({ coverage }: Report): Markup {
 <td class="text" data-head="for example">${examples.join(', ')}${slots > examples.length ? ', …' : ''}</td>
 </tr>`,
   )
-  const more =
-    reasons.length > REASONS_SHOWN
-      ? html`<p class="more">and ${formatCount(reasons.length - REASONS_SHOWN)} smaller ones</p>`
-      : ''
   return html`<h3>Gaps by day and reason</h3>
 <div class="scroll" tabindex="0" role="region" aria-label="Gaps by day and reason">
 <table class="reasons texts"><thead><tr><th scope="col">Day</th><th scope="col" class="text">Why</th>
 <th scope="col">Not measured</th><th scope="col" class="text">What it means</th>
-<th scope="col" class="text">For example</th></tr></thead><tbody>${rows}</tbody></table></div>${more}`
+<th scope="col" class="text">For example</th></tr></thead><tbody>${rows}</tbody></table></div>`
 }
 
 export function showMoney(report: Report): Markup {

@@ -14,6 +14,7 @@ import {
   type RankSeries,
   type Report,
 } from '../model.ts'
+import { ALL, type Shown } from '../sections.ts'
 import { nameApp } from '../summary.ts'
 import { classOfApp, collectMarks } from './figure.ts'
 import { indexMoves, listRows, type MovesOf } from './keywords.ts'
@@ -36,7 +37,11 @@ export interface PageData {
     readonly place: string
     readonly tags: readonly string[]
     readonly weight: number
+    /** Rank, index in `names`, index in `apps` or -1, and the rank the day before as in `Holder`. */
+    readonly holders: readonly (readonly [number, number, number, number | null])[]
   }[]
+  /** Of the apps that hold the first places. */
+  readonly names: readonly string[]
   /** List, app and points, each point as its difference to the one before. */
   readonly series: readonly (readonly [number, number, readonly Point[]])[]
   readonly rows: readonly PageRow[]
@@ -45,28 +50,34 @@ export interface PageData {
   readonly marks: ReturnType<typeof collectMarks>
 }
 
-export function collectData(report: Report): PageData {
+export function collectData(report: Report, shown: Shown = ALL): PageData {
   const moves = indexMoves(report)
+  const names = [...new Set(report.holders.flat().map(({ name }) => name))]
+  const placeOf = new Map(names.map((name, place) => [name, place]))
   return {
     days: report.days,
+    names: names.map(asName),
     dayNames: report.days.map(formatDay),
     apps: report.apps.map(({ role }, index) => ({
       name: nameApp(report, index),
       className: classOfApp(report, index),
       isOwn: role === 'own',
     })),
-    lists: report.lists.map(({ name, place, store, tags, weight }) => ({
+    lists: report.lists.map(({ name, place, store, tags, weight }, list) => ({
       name: asName(name),
       place: `${STORE_NAMES[store]} ${place}`,
       tags,
       weight,
+      holders: (report.holders[list] ?? []).map(
+        ({ rank, name, app, before }) => [rank, placeOf.get(name) ?? 0, app ?? -1, before] as const,
+      ),
     })),
     series: report.series.map(({ list, app, points }) => [
       list,
       app,
       points.map((point, day) => point - (points[day - 1] ?? 0)),
     ]),
-    rows: listRows(report).flatMap((index) => {
+    rows: (shown.has('keywords') ? listRows(report) : []).flatMap((index) => {
       const series = report.series[index]
       return series === undefined ? [] : [sortRow(series, index, moves)]
     }),

@@ -4,6 +4,7 @@
  */
 import type { Store } from '../../service/functions.ts'
 import { formatDay, shortDay } from '../../text/days.js'
+import { formatCount } from '../../text/words.ts'
 import type { Daily, Day, Report } from '../model.ts'
 import { drawLines, drawStack } from './chart.js'
 import type { Frame, Mark, ValueLine } from './drawing.ts'
@@ -143,6 +144,18 @@ export function collectMarks(report: Report, store?: Store): Mark[] {
 /** What stands before the first punctuation: `Ashlune: Yoga for Everyone` is `Ashlune`. */
 function shorten(name: string): string {
   return name.split(/\s*[:–—|(]|\s-\s/)[0] || name
+}
+
+/** The first of the rows, and the others to be opened. */
+export function showMore(
+  rows: readonly Markup[],
+  shown: number,
+  list: (rows: readonly Markup[]) => Markup,
+): Markup {
+  const [first, rest] = [rows.slice(0, shown), rows.slice(shown)]
+  if (rest.length === 0) return list(first)
+  return html`${list(first)}<details class="rest"><summary>${formatCount(rest.length)} more</summary>
+${list(rest)}</details>`
 }
 
 export function showNothing(text: string): Markup {

@@ -17,7 +17,8 @@ import {
   SPANS,
   type Span,
 } from '../model.ts'
-import { compareOver, describeMissing, nameApp } from '../summary.ts'
+import type { Shown } from '../sections.ts'
+import { compareOver, describeMissing, nameApp, nameList } from '../summary.ts'
 import { formatChange, formatPoint, isBetter, isWorse } from '../words.ts'
 import { drawSpark } from './chart.js'
 import { showNothing } from './figure.ts'
@@ -31,6 +32,13 @@ export function showSparkline({ points }: RankSeries): Markup {
     points.map((point) => (isRanked(point) ? point : null)),
     SPARK,
   )
+}
+
+/** A keyword by its name, which leads to its row where there is the table. */
+export function nameKeyword(report: Report, at: Pick<Move, 'list' | 'app'>, shown: Shown): Markup {
+  const row = report.series.findIndex(({ list, app }) => list === at.list && app === at.app)
+  const name = nameList(report, at.list)
+  return shown.has('keywords') && row >= 0 ? html`<a href="#k${row}">${name}</a>` : html`<span>${name}</span>`
 }
 
 export function showKeywords(report: Report): Markup {

@@ -6,6 +6,7 @@
 import { formatUsd } from '../../text/money.ts'
 import { countOf, formatCount, formatDifference, formatPercent, STORE_NAMES } from '../../text/words.ts'
 import { type Move, type Report, SPANS, type Span, type StandingChange, TOP } from '../model.ts'
+import type { Shown } from '../sections.ts'
 import {
   compareOver,
   describeBasis,
@@ -13,28 +14,29 @@ import {
   isComparable,
   listParts,
   nameApp,
-  nameList,
   nameSpan,
   shownChange,
   summarise,
 } from '../summary.ts'
 import { formatChange, formatPoint, isBetter, isWorse } from '../words.ts'
-import { showNothing } from './figure.ts'
-import { showSparkline } from './keywords.ts'
+import { showMore, showNothing } from './figure.ts'
+import { nameKeyword, showSparkline } from './keywords.ts'
 import { html, type Markup, NOTHING } from './markup.ts'
 
 const MOVERS_SHOWN = 5
 const CROSSINGS_SHOWN = 12
 const WEEK_DAYS = 7
+/** All others are in the table of keywords, which can be sorted by their change. */
+const MOST = 60
 /** More own apps have their numbers in the summary. */
 const APPS_SHOWN = 2
 
-export function showSummary(report: Report): Markup {
+export function showSummary(report: Report, shown: Shown): Markup {
   // What the numbers above say already.
   const isSaid = (about: string) => about === 'Visibility' && listOwn(report).length <= APPS_SHOWN
-  const findings = summarise(report).filter(({ about }) => !isSaid(about))
+  const findings = summarise(report, WEEK_DAYS, shown).filter(({ about }) => !isSaid(about))
   return html`<section id="summary" aria-labelledby="summary-title"><h2 id="summary-title">In short</h2>
-<div class="tiles">${listTiles(report).map(showTile)}</div>
+<div class="tiles">${listTiles(report, shown).map(showTile)}</div>
 <dl class="findings">${findings.map(({ about, text }) => html`<dt>${about}</dt><dd>${text}</dd>`)}</dl>
 </section>`
 }
@@ -59,7 +61,7 @@ interface Tile {
   readonly parts?: ReturnType<typeof listParts>
 }
 
-function listTiles(report: Report): Tile[] {
+function listTiles(report: Report, shown: Shown): Tile[] {
   const own = listOwn(report)
   const { changes } = compareOver(report, WEEK_DAYS)
   const named = (name: string, app: number) => {
@@ -81,8 +83,8 @@ function listTiles(report: Report): Tile[] {
     ...tiles('Visibility', 'visibility'),
     ...tiles('Share of voice', 'share'),
     tileOfTop(report),
-    tileOfMeasured(report),
-    tileOfMoney(report),
+    ...(shown.has('gaps') ? [tileOfMeasured(report)] : []),
+    ...(shown.has('money') ? [tileOfMoney(report)] : []),
   ]
 }
 
@@ -171,22 +173,22 @@ function showTile({ name, value, note, tone, basis = '', parts = [] }: Tile): Ma
 <p class="note ${tone}">${note}</p>${below}</div>`
 }
 
-export function showMovers(report: Report): Markup {
+export function showMovers(report: Report, shown: Shown): Markup {
   const missing = describeMissing(report)
-  const content = missing === null ? showMoved(report) : showNothing(missing)
+  const content = missing === null ? showMoved(report, shown) : showNothing(missing)
   return html`<section id="movers" aria-labelledby="movers-title"><h2 id="movers-title">What moved</h2>
 ${content}</section>`
 }
 
-function showMoved(report: Report): Markup {
+function showMoved(report: Report, sections: Shown): Markup {
   return html`<p class="lead">Own apps on the last day against 1, 7 and 30 days before.
 Not in the first 100 counts as rank 101.</p>
-<div class="columns">${SPANS.map((span) => showSpan(report, span))}</div>
+<div class="columns">${SPANS.map((span) => showSpan(report, span, sections))}</div>
 <h3>In and out of the top ${TOP}, in ${WEEK_DAYS} days</h3>
-<div class="columns two">${showCrossings(report)}</div>`
+<div class="columns two">${showCrossings(report, sections)}</div>`
 }
 
-function showSpan(report: Report, span: Span): Markup {
+function showSpan(report: Report, span: Span, sections: Shown): Markup {
   const comparison = compareOver(report, span)
   const title = html`<h3>In ${nameSpan(span)}</h3>`
   if (!isComparable(comparison)) {
@@ -194,29 +196,33 @@ function showSpan(report: Report, span: Span): Markup {
   }
   const { moves } = comparison
   return html`<div>${title}
-${showMoves(report, 'Up', moves.filter(isBetter), MOVERS_SHOWN)}
-${showMoves(report, 'Down', moves.filter(isWorse), MOVERS_SHOWN)}</div>`
+${showMoves(report, 'Up', moves.filter(isBetter), MOVERS_SHOWN, sections)}
+${showMoves(report, 'Down', moves.filter(isWorse), MOVERS_SHOWN, sections)}</div>`
 }
 
-function showCrossings(report: Report): Markup[] {
+function showCrossings(report: Report, sections: Shown): Markup[] {
   const { entered, left } = compareOver(report, WEEK_DAYS)
   return [
-    showMoves(report, `Came into the top ${TOP}`, entered, CROSSINGS_SHOWN),
-    showMoves(report, `Left the top ${TOP}`, left, CROSSINGS_SHOWN),
+    showMoves(report, `Came into the top ${TOP}`, entered, CROSSINGS_SHOWN, sections),
+    showMoves(report, `Left the top ${TOP}`, left, CROSSINGS_SHOWN, sections),
   ]
 }
 
-function showMoves(report: Report, title: string, moves: readonly Move[], shown: number): Markup {
-  const rows = moves.slice(0, shown).map((move) => {
-    const row = report.series.findIndex(({ list, app }) => list === move.list && app === move.app)
-    const series = report.series[row]
-    return html`<li><a href="#k${row}">${nameList(report, move.list)}</a>
+function showMoves(
+  report: Report,
+  title: string,
+  moves: readonly Move[],
+  shown: number,
+  sections: Shown,
+): Markup {
+  const rows = moves.slice(0, MOST).map((move) => {
+    const series = report.series.find(({ list, app }) => list === move.list && app === move.app)
+    return html`<li>${nameKeyword(report, move, sections)}
 <span class="from">${formatPoint(move.before)} → ${formatPoint(move.after)}</span>
 <b class="${isBetter(move) ? 'good' : 'bad'}">${formatChange(move)}</b>
 ${series === undefined ? NOTHING : showSparkline(series)}</li>`
   })
-  const more =
-    moves.length > shown ? html`<p class="more">and ${countOf(moves.length - shown, 'more', 'more')}</p>` : ''
-  const list = rows.length === 0 ? html`<p class="nothing">None.</p>` : html`<ol class="moves">${rows}</ol>`
-  return html`<div><h4>${title} (${formatCount(moves.length)})</h4>${list}${more}</div>`
+  const list = (some: readonly Markup[]) => html`<ol class="moves">${some}</ol>`
+  const content = rows.length === 0 ? showNothing('None.') : showMore(rows, shown, list)
+  return html`<div><h4>${title} (${formatCount(moves.length)})</h4>${content}</div>`
 }

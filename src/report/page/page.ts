@@ -7,8 +7,11 @@ import { readFileSync } from 'node:fs'
 import { formatMinute } from '../../instant.ts'
 import { formatDay } from '../../text/days.js'
 import type { Report } from '../model.ts'
+import { ALL, SECTIONS, type SectionName, type Shown } from '../sections.ts'
 import { showCoverage, showMoney } from './books.ts'
 import { collectData, packData } from './data.ts'
+import { showHolders } from './holders.ts'
+import { showIntro } from './intro.ts'
 import { showKeywords } from './keywords.ts'
 import { html, type Markup, NOTHING, raw } from './markup.ts'
 import { showMovers, showSummary } from './overview.ts'
@@ -23,23 +26,34 @@ export interface PageOptions {
   readonly logoUrl?: string
   /** Letters and digits by which whoever wrote the page knows what it was made of. */
   readonly stamp?: string
+  /** Default: all of them. */
+  readonly shown?: Shown
+  /** Markdown, before the first section. */
+  readonly intro?: string
+  /** `#1d59c4`: of links and what is chosen. */
+  readonly accent?: string
 }
 
-const SECTIONS = [
-  ['summary', 'In short', showSummary],
-  ['movers', 'What moved', showMovers],
-  ['trends', 'Over time', showTrends],
-  ['keywords', 'Keywords', showKeywords],
-  ['rivals', 'Head to head', showRivals],
-  ['changes', 'Changes', showChanges],
-  ['ratings', 'Ratings', showRatings],
-  ['coverage', 'Gaps', showCoverage],
-  ['money', 'Money', showMoney],
-] as const
+type Show = (report: Report, shown: Shown) => Markup
+
+const PARTS: Readonly<Record<SectionName, readonly [string, Show]>> = {
+  summary: ['In short', showSummary],
+  movers: ['What moved', showMovers],
+  trends: ['Over time', showTrends],
+  keywords: ['Keywords', showKeywords],
+  rivals: ['Head to head', showRivals],
+  holders: ['Who holds them', showHolders],
+  changes: ['Changes', showChanges],
+  ratings: ['Ratings', showRatings],
+  gaps: ['Gaps', showCoverage],
+  money: ['Money', showMoney],
+}
 
 export function renderPage(report: Report, options: PageOptions = {}): string {
-  const { title = report.project, logoUrl, stamp = '' } = options
-  const { style, libraries, script } = readAssets()
+  const { title = report.project, logoUrl, stamp = '', shown = ALL, intro, accent } = options
+  const { style: common, libraries, script } = readAssets()
+  const style = accent === undefined ? common : `${common}\n${colour(accent)}`
+  const names = SECTIONS.filter((name) => shown.has(name))
   const policy = [
     "default-src 'none'",
     `style-src ${hashOf(style)}`,
@@ -55,11 +69,12 @@ export function renderPage(report: Report, options: PageOptions = {}): string {
 <meta name="storerank-stamp" content="${stamp}">
 <title>${title}: ranks to ${formatDay(report.days.at(-1) ?? '')}</title>
 <style>${raw(style)}</style></head><body>
-<a class="skip" href="#summary">To the summary</a>
-${showHead(report, title, logoUrl)}
-<main>${SECTIONS.map(([, , show]) => show(report))}</main>
+<a class="skip" href="#main">To the report</a>
+${showHead(report, title, logoUrl, names)}
+<main id="main">${intro === undefined ? NOTHING : showIntro(intro)}
+${names.map((name) => PARTS[name][1](report, shown))}</main>
 ${showFoot(report)}
-<script type="text/plain" id="data">${raw(packData(collectData(report)))}</script>
+<script type="text/plain" id="data">${raw(packData(collectData(report, shown)))}</script>
 ${libraries.map((library) => html`<script>${raw(library)}</script>`)}
 <script type="module">${raw(script)}</script>
 </body></html>
@@ -67,14 +82,24 @@ ${libraries.map((library) => html`<script>${raw(library)}</script>`)}
   return page.toString()
 }
 
-function showHead(report: Report, title: string, logoUrl: string | undefined): Markup {
-  const { days, timezone, tag } = report
+/** By night it is lighter, so that it can be read. */
+const colour = (accent: string) =>
+  `:root { --accent: light-dark(${accent}, color-mix(in srgb, ${accent} 50%, white)); }`
+
+function showHead(
+  report: Report,
+  title: string,
+  logoUrl: string | undefined,
+  names: readonly SectionName[],
+): Markup {
+  const { days, timezone, tag, location } = report
   const logo = logoUrl === undefined ? NOTHING : html`<img class="logo" src="${logoUrl}" alt="">`
-  const part = tag === null ? '' : ` · only keywords with the tag ${tag}`
+  const only = [tag === null ? '' : `with the tag ${tag}`, location === null ? '' : `in ${location}`]
+  const part = only.join('') === '' ? '' : ` · only keywords ${only.filter(Boolean).join(' ')}`
   return html`<header>${logo}<div><h1>${title}</h1>
 <p>${formatDay(days[0] ?? '')} to ${formatDay(days.at(-1) ?? '')} · days of ${timezone}${part}</p></div>
 </header>
-<nav aria-label="Sections"><ul>${SECTIONS.map(([id, name]) => html`<li><a href="#${id}">${name}</a></li>`)}
+<nav aria-label="Sections"><ul>${names.map((name) => html`<li><a href="#${name}">${PARTS[name][0]}</a></li>`)}
 </ul></nav>`
 }
 
@@ -97,7 +122,7 @@ const SCRIPTS = [
   '../../text/days',
   'marks',
   'chart',
-  ...['elements', 'ranks', 'pointer', 'panel', 'table', 'main'].map((name) => `browser/${name}`),
+  ...['elements', 'ranks', 'pointer', 'panel', 'table', 'matrix', 'main'].map((name) => `browser/${name}`),
 ]
 
 let assets: Assets | undefined

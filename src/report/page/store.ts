@@ -19,7 +19,8 @@ export function showChanges(report: Report): Markup {
   const rows = changes.slice(0, CHANGES_SHOWN).map((change) => showChange(report, change))
   const more =
     changes.length > CHANGES_SHOWN
-      ? html`<p class="more">and ${formatCount(changes.length - CHANGES_SHOWN)} before</p>`
+      ? html`<p class="more">The latest ${CHANGES_SHOWN} of ${formatCount(changes.length)}. All of them:
+<code>select * from app_changes('${report.project}', '${report.days[0]}', '${report.days.at(-1)}')</code></p>`
       : ''
   const table = html`
 <div class="scroll" tabindex="0" role="region" aria-label="Changes of pages in the stores">
@@ -108,7 +109,7 @@ function showCounts(report: Report): Markup {
   const rows = report.ratings.map(
     (one) =>
       html`<tr><th scope="row">${nameApp(report, one.app)}<small>${one.place}</small></th>
-${showGrowth(one.votes)}${showGrowth(one.reviews)}${showStars(report, one)}</tr>`,
+${showGrowth(one.votes)}${showGrowth(hasReviews(one) ? one.reviews : [])}${showStars(report, one)}</tr>`,
   )
   const stars = [1, 2, 3, 4, 5].map((count) => html`<th scope="col">${count} ★</th>`)
   return html`<div class="scroll" tabindex="0" role="region" aria-label="Ratings and reviews by app">
@@ -117,6 +118,11 @@ ${showGrowth(one.votes)}${showGrowth(one.reviews)}${showStars(report, one)}</tr>
 <th scope="col" rowspan="2">new</th><th scope="col" rowspan="2">Reviews</th>
 <th scope="col" rowspan="2">new</th><th scope="colgroup" colspan="5">Reviews written in these days</th></tr>
 <tr>${stars}</tr></thead><tbody>${rows}</tbody></table></div>`
+}
+
+/** Where a store gives one number for both it is that of the ratings. */
+function hasReviews({ votes, reviews }: Ratings): boolean {
+  return reviews.some((count, day) => count !== votes[day])
 }
 
 function showGrowth(counts: Daily<number | null>): Markup {

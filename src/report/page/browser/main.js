@@ -1,6 +1,7 @@
 // @ts-check
 /** Begins where the page is read: before that it stands by itself. */
 import { findAll } from './elements.js'
+import { prepareMatrix } from './matrix.js'
 import { openPanel, panel } from './panel.js'
 import { attachReader } from './pointer.js'
 import { prepareTable, watchTrends } from './table.js'
@@ -15,8 +16,11 @@ function followHash() {
 }
 
 document.documentElement.classList.add('scripted')
-prepareTable()
-watchTrends()
+if (document.querySelector('#keywords') !== null) {
+  prepareTable()
+  watchTrends()
+}
+prepareMatrix()
 for (const plot of findAll('.plot')) attachReader(plot)
 window.addEventListener('hashchange', followHash)
 followHash()

@@ -76,10 +76,38 @@ function fillPanel(cell, list) {
     plot,
     nameMarks(shown),
     nameGaps(gaps),
+    listHolders(list),
     tabulate(shown),
   ])
   cell.replaceChildren(figure)
   attachReader(plot)
+}
+
+/** Who is first to tenth on the last day. @param {number} list */
+function listHolders(list) {
+  const holders = data.lists[list]?.holders ?? []
+  if (holders.length === 0) return ''
+  const rows = holders.map(showHolder)
+  const heads = ['Rank', 'App', 'The day before', 'You track it as'].map((name) =>
+    make('th', { scope: 'col' }, [name]),
+  )
+  return make('div', { class: 'holders' }, [
+    make('h4', {}, ['Who is 1st to 10th']),
+    make('table', {}, [make('thead', {}, [make('tr', {}, heads)]), make('tbody', {}, rows)]),
+  ])
+}
+
+/** @param {PageData['lists'][number]['holders'][number]} holder */
+function showHolder([rank, name, app, before]) {
+  const followed = data.apps[app]
+  const key = followed === undefined ? [] : [swatch(`line ${followed.className}`)]
+  const role = followed?.isOwn ? 'own' : 'competitor'
+  return make('tr', { class: followed === undefined ? '' : 'followed' }, [
+    make('td', {}, [String(rank)]),
+    make('th', { scope: 'row' }, [...key, make('bdi', {}, [followed?.name ?? data.names[name] ?? ''])]),
+    make('td', {}, [before === 0 ? 'not ranked' : String(before ?? '–')]),
+    make('td', {}, [followed === undefined ? '' : role]),
+  ])
 }
 
 /** @typedef {PageData['gaps'][number] | null} Gap */

@@ -1,0 +1,27 @@
+/** Who holds the keywords: apps that the project does not follow, and every followed app on every keyword. */
+import { countOf, formatCount, STORE_NAMES } from '../../text/words.ts'
+import { type Report, TOP } from '../model.ts'
+import { showNothing } from './figure.ts'
+import { html, type Markup } from './markup.ts'
+
+export function showHolders(report: Report): Markup {
+  const { unwatched } = report
+  const rows = unwatched.map(
+    ({ store, name, keywords, measured, before, best, average, examples }) =>
+      html`<tr><th scope="row"><bdi>${name}</bdi><small>${STORE_NAMES[store]}</small></th>
+<td data-head="keywords">${formatCount(keywords)} of ${formatCount(measured)}</td>
+<td data-head="a week ago">${formatCount(before)}</td><td data-head="best rank">${best}</td>
+<td data-head="average rank">${average.toFixed(1)}</td>
+<td class="text" data-head="for example">${[...new Set(examples)].join(', ')}</td></tr>`,
+  )
+  const table = html`<div class="scroll" tabindex="0" role="region" aria-label="Apps that you do not track">
+<table class="texts holders"><thead><tr><th scope="col">App</th><th scope="col">Keywords</th>
+<th scope="col">A week ago</th><th scope="col">Best rank</th><th scope="col">Average rank</th>
+<th scope="col" class="text">For example</th></tr></thead><tbody>${rows}</tbody></table></div>`
+  return html`<section id="holders" aria-labelledby="holders-title">
+<h2 id="holders-title">Who holds your keywords</h2>
+<p class="lead">Apps that you do not track, by the number of your keywords on which they are in the top ${TOP}.</p>
+${rows.length === 0 ? showNothing('None, or no keyword was measured on the last day.') : table}
+<details id="matrix" class="scripted"><summary>Ranks of all
+${countOf(report.apps.length, 'app')} on all keywords</summary></details></section>`
+}

@@ -103,6 +103,10 @@ ALTER TABLE "alert_channel" ADD COLUMN "problem" text;
 --> statement-breakpoint
 ALTER TABLE "charged_price" ADD COLUMN "unit_results" integer;
 --> statement-breakpoint
+ALTER TABLE "charged_price" ADD COLUMN "reserved_micros" bigint;
+--> statement-breakpoint
+ALTER TABLE "charged_price" ADD COLUMN "reserved_results" integer;
+--> statement-breakpoint
 ALTER TABLE "charged_price" ADD COLUMN "is_doubted" boolean DEFAULT false NOT NULL;
 --> statement-breakpoint
 ALTER TABLE "charged_price" ADD COLUMN "service_id" text;

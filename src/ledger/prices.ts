@@ -16,6 +16,8 @@ const DOUBTED_FROM_TIMES = 10
  * - The tasks of one function and priority fit one billing unit when each cost is a whole number of units at
  *   the listed price. That is the known unit or the stated one where it fits, and else the least that does:
  *   it reserves the most at other depths.
+ * - A smaller unit and a dearer one cost the same at one depth. Until the charges of another depth say which
+ *   it is, what is reserved is the most by either: the dearer unit, or the whole charge for each such depth.
  * - Costs that fit no unit, or another one than was learned before, are a price: the dearest of them. What
  *   the known price and unit explain is believed to be that: twice the price is half a unit at some depths.
  * - A task that costs more than DOUBTED_FROM_TIMES as much as is known says nothing beside others that do
@@ -35,22 +37,35 @@ export function learnedPrices(): Statement {
           then least_results end as fitting_results
       from judged
     ),
+    weighed as (
+      select *, dearest_stated_micros % listed_micros = 0
+        and fitting_results * dearest_stated_micros >= stated_results * listed_micros as is_safe
+      from fitted
+    ),
     priced as (
       select store, function, priority, stated_results, service_id, is_doubted,
+        case when is_known and is_reserved then reserved_results when is_known then null
+          when is_stated and fitting_results < stated_results
+          then case when is_safe then stated_results else dearest_depth end end as reserved_results,
+        case when is_known and is_reserved then reserved_micros when is_known then null
+          when is_stated and fitting_results < stated_results
+          then case when is_safe then dearest_stated_micros else told_micros end end as reserved_micros,
         case when is_known then known_micros when fitting_results is not null then listed_micros
           when least_results is null then dearest_micros else dearest_stated_micros end as unit_micros,
         case when fitting_results is not null then fitting_results
           when least_results is null then unit_results else stated_results end as unit_results
-      from fitted
+      from weighed
     ),
     learned as (
       insert into charged_price as c (
-        store, function, priority, unit_micros, unit_results, service_id, is_doubted)
-      select store, function, priority, unit_micros, nullif(unit_results, stated_results), service_id,
-        is_doubted
+        store, function, priority, unit_micros, unit_results, reserved_micros, reserved_results, service_id,
+        is_doubted)
+      select store, function, priority, unit_micros, nullif(unit_results, stated_results), reserved_micros,
+        reserved_results, service_id, is_doubted
       from priced order by store, function, priority
       on conflict (store, function, priority) do update set unit_micros = excluded.unit_micros,
-        unit_results = excluded.unit_results, service_id = excluded.service_id,
+        unit_results = excluded.unit_results, reserved_micros = excluded.reserved_micros,
+        reserved_results = excluded.reserved_results, service_id = excluded.service_id,
         is_doubted = excluded.is_doubted and not c.is_doubted, charged_at = clock_timestamp(),
         learned_at = case when ${isSame()} then c.learned_at else clock_timestamp() end,
         is_told = c.is_told and ${isSame()}
@@ -62,13 +77,16 @@ export function learnedPrices(): Statement {
 function judgedCharges(): Statement {
   return sql`
     told as (
-      select u.store, u.function, u.priority, u.unit_results, u.stated_results, u.listed_micros,
-        f.service_id, f.told_micros, f.depth,
+      select u.store, u.function, u.priority, u.billed_results as unit_results, u.stated_results,
+        u.listed_micros, nullif(u.unit_results, u.billed_results) as reserved_results,
+        u.unit_micros as reserved_micros, f.service_id, f.told_micros, f.depth,
         f.told_micros > ${DOUBTED_FROM_TIMES} * task_price(f.depth, u.unit_results,
           u.unit_micros) as is_outlier,
-        f.told_micros = task_price(f.depth, u.unit_results, u.unit_micros) as is_known,
-        u.unit_micros as known_micros,
-        ceil(f.told_micros::numeric / task_price(f.depth, u.unit_results, 1))::bigint as unit_micros,
+        f.told_micros = task_price(f.depth, u.billed_results, u.billed_micros) as is_known,
+        f.told_micros = task_price(f.depth, u.unit_results, u.unit_micros) as is_reserved,
+        f.told_micros % task_price(f.depth, u.stated_results, 1) = 0 as is_stated,
+        u.billed_micros as known_micros,
+        ceil(f.told_micros::numeric / task_price(f.depth, u.billed_results, 1))::bigint as unit_micros,
         ceil(f.told_micros::numeric / task_price(f.depth, u.stated_results, 1))::bigint as stated_micros,
         case when f.told_micros % l.micros = 0 and f.told_micros / l.micros between 1 and f.depth
           then f.told_micros / l.micros end as units
@@ -86,7 +104,12 @@ function judgedCharges(): Statement {
     ),
     judged as (
       select store, function, priority, unit_results, stated_results, listed_micros, known_micros,
-        bool_and(is_known) as is_known, max(unit_micros) as dearest_micros,
+        reserved_results, reserved_micros, bool_and(is_known) as is_known,
+        bool_and(is_reserved) and reserved_results is not null as is_reserved,
+        bool_and(is_stated) and min(stated_micros) = max(stated_micros) as is_stated,
+        max(told_micros) as told_micros,
+        (array_agg(depth order by told_micros desc, depth))[1] as dearest_depth,
+        max(unit_micros) as dearest_micros,
         max(stated_micros) as dearest_stated_micros,
         (array_agg(service_id order by unit_micros desc))[1] as service_id,
         bool_and(is_outlier) and count(*) = 1 as is_doubted,
@@ -94,14 +117,15 @@ function judgedCharges(): Statement {
           / units))::int end as least_results,
         -- A single unit may be of any size.
         min(case when units > 1 then ceil(depth::numeric / (units - 1))::int - 1 end) as most_results
-      from usual group by 1, 2, 3, 4, 5, 6, 7
+      from usual group by 1, 2, 3, 4, 5, 6, 7, 8, 9
     )`
 }
 
 /** Whether the row says already what is charged now. */
 function isSame(): Statement {
-  return sql`(c.unit_micros, c.unit_results, c.is_doubted) is not distinct from (
-    excluded.unit_micros, excluded.unit_results, excluded.is_doubted and not c.is_doubted)`
+  return sql`(c.unit_micros, c.unit_results, c.reserved_micros, c.reserved_results, c.is_doubted)
+    is not distinct from (excluded.unit_micros, excluded.unit_results, excluded.reserved_micros,
+      excluded.reserved_results, excluded.is_doubted and not c.is_doubted)`
 }
 
 /**

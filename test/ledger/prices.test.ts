@@ -46,10 +46,19 @@ beforeEach(async () => {
 /** What a unit of the searches of the ios_store costs, and how many results it has. */
 async function readUnit(fn = 'app_searches'): Promise<{ results: number; micros: number }> {
   const [row] = await world.db.sql<{ results: number; micros: number }[]>`
-    select unit_results as results, unit_micros as micros from unit_price
+    select billed_results as results, billed_micros as micros from unit_price
     where store = 'ios_store' and function = ${fn} and priority = 1`
   assert.ok(row !== undefined)
   return { ...row }
+}
+
+/** What is reserved for searches of the ios_store, by depth. */
+async function readReserved(depths: readonly number[]): Promise<number[]> {
+  const rows = await world.db.sql<{ micros: number }[]>`
+    select task_price(d.depth, unit_results, unit_micros) as micros
+    from unnest(${depths}::smallint[]) with ordinality as d (depth, place) cross join unit_price
+    where store = 'ios_store' and function = 'app_searches' and priority = 1 order by d.place`
+  return rows.map(({ micros }) => micros)
 }
 
 const readTold = async () =>
@@ -84,7 +93,7 @@ async function chargeTasks(tasks: readonly { depth: number; costMicros: number }
 }
 
 describe('a billing unit that the service has changed', () => {
-  test('is learned by the first charge, told once, and used for plans and refunds', async () => {
+  test('is learned by charges of two depths, told, and used for plans and refunds', async () => {
     await watchAny(world, 'app_watch', {
       app_id: '1480010017',
       store: 'ios_store',
@@ -102,13 +111,10 @@ describe('a billing unit that the service has changed', () => {
     await work(world, postId ?? '', { log })
     assert.deepEqual(await readMoney(world.db), { charge: 3000 })
     assert.deepEqual(await readUnit('app_reviews'), { results: 25, micros: 750 })
-    const said =
-      'The service bills 25 results as one unit, and not 50: budgets, plans and refunds go by that now.'
-    assert.deepEqual(await readTold(), [said])
-    assert.deepEqual(
-      lines.map((line) => JSON.parse(line).problem),
-      [said],
-    )
+    const either =
+      'The service took more than its price list says: it bills 25 results as one unit and not 50, or ' +
+      'takes more for a unit. Budgets reserve the dearer until a task of another depth says which.'
+    assert.deepEqual(await readTold(), [either])
     await watchAny(world, 'app_watch', {
       app_id: '1480010018',
       store: 'ios_store',
@@ -117,9 +123,16 @@ describe('a billing unit that the service has changed', () => {
       reviews_depth: 60,
     })
     const [next] = await planPosts(world)
-    assert.deepEqual(await readMoney(world.db), { charge: 3000, reserved: 2250 })
+    assert.deepEqual(await readMoney(world.db), { charge: 3000, reserved: 3000 })
     await work(world, next ?? '', { log })
-    assert.equal(lines.length, 1)
+    assert.deepEqual(await readMoney(world.db), { charge: 5250 })
+    const proved =
+      'The service bills 25 results as one unit, and not 50: budgets, plans and refunds go by that now.'
+    assert.deepEqual(await readTold(), [proved])
+    assert.deepEqual(
+      lines.map((line) => JSON.parse(line).problem),
+      [either, proved],
+    )
     await collect(world)
     const { charge = 0, refund = 0 } = await readMoney(world.db)
     const books = await readOwnBooks(world)
@@ -159,6 +172,43 @@ describe('a billing unit that the service has changed', () => {
 })
 
 describe('a price', () => {
+  const twice: [string, { depth: number; costMicros: number }, Record<number, number>][] = [
+    ['one unit', { depth: 100, costMicros: 2400 }, { 1: 2400, 10: 2400, 100: 2400, 101: 4800, 700: 16_800 }],
+    ['part of a unit', { depth: 50, costMicros: 2400 }, { 10: 2400, 50: 2400, 51: 4800, 100: 4800 }],
+    ['some units', { depth: 300, costMicros: 7200 }, { 10: 2400, 300: 7200, 301: 9600 }],
+    ['units and a part', { depth: 250, costMicros: 4800 }, { 10: 4800, 250: 4800, 251: 9600 }],
+  ]
+  for (const [name, charged, reserved] of twice) {
+    test(`above the list for ${name} is reserved at other depths by the dearer cause`, async () => {
+      await chargeTasks([charged])
+      const depths = Object.keys(reserved).map(Number)
+      assert.deepEqual(await readReserved(depths), Object.values(reserved))
+    })
+  }
+
+  test('is never reserved too low at another depth, whatever was charged at one and why', async () => {
+    const depth = fc.integer({ min: 1, max: 700 })
+    const bill = fc.oneof(
+      fc.integer({ min: 1, max: 99 }).map((unit) => (of: number) => Math.ceil(of / unit) * 1200),
+      fc.integer({ min: 1, max: 9 }).map((times) => (of: number) => Math.ceil(of / 100) * 1200 * times),
+    )
+    const others = [1, 10, 99, 100, 101, 250, 350, 700]
+    await fc.assert(
+      fc.asyncProperty(depth, bill, async (charged, cost) => {
+        await emptyTables(world.db.sql)
+        await chargeTasks([{ depth: charged, costMicros: cost(charged) }])
+        const isDoubted = (await readTold()).join().includes('The next task is bought alone')
+        if (isDoubted) return
+        const known = await readReserved(others)
+        for (const [at, micros] of known.entries()) {
+          const other = others[at] ?? 1
+          assert.ok(micros >= cost(other) || cost(charged) === Math.ceil(charged / 100) * 1200, `${other}`)
+        }
+      }),
+      { numRuns: 25 },
+    )
+  })
+
   test('that is twice the list is known by the second depth, and not taken for a unit again', async () => {
     await chargeTasks([{ depth: 100, costMicros: 2400 }])
     assert.deepEqual(await readUnit(), { results: 50, micros: 1200 })
@@ -171,6 +221,7 @@ describe('a price', () => {
       )
       await work(world, postId ?? '', { client })
       assert.deepEqual(await readUnit(), { results: 100, micros: 2400 }, `${depth}`)
+      assert.deepEqual(await readReserved([10, 100, 300]), [2400, 2400, 7200])
     }
     assert.match((await readTold()).join(), /^The service takes \$0\.0024 a unit, and its price list says/)
   })

@@ -16,6 +16,10 @@ select c.learned_at, 'price', c.store, c.function, null, null, null, null, null,
     'The service took %s a unit%s, and its price list says %s. The next task is bought alone and at the '
       'price of the list, and the nightly audit compares what was taken.', dollars(c.unit_micros),
         at.priority, dollars(u.listed_micros))
+    when c.reserved_results is not null then format(
+      'The service took more than its price list says: it bills %s results as one unit and not %s, or takes '
+      'more for a unit. Budgets reserve the dearer until a task of another depth says which.',
+      c.unit_results, u.stated_results)
     when c.unit_results is not null and c.unit_micros <= u.listed_micros
       then format('The service bills %s results as one unit, and not %s: '
       'budgets, plans and refunds go by that now.', c.unit_results, u.stated_results)

@@ -93,6 +93,9 @@ export const chargedPrice = pgTable(
     unitMicros: micros('unit_micros').notNull(),
     /** Results in a billing unit, where the charges fit another one than is stated. */
     unitResults: integer('unit_results'),
+    /** What is reserved until a task of another depth was charged: so much for each so many results. */
+    reservedMicros: micros('reserved_micros'),
+    reservedResults: integer('reserved_results'),
     /**
      * One task alone was charged more than ten times what is known. It does not count before another one was.
      */

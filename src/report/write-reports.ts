@@ -12,8 +12,8 @@ import { ConfigurationError } from '../errors.ts'
 import { makeFolder } from '../make-folder.ts'
 import { whyNot } from '../trouble.ts'
 import { readLogo } from './page/logo.ts'
-import { renderPage } from './page/page.ts'
-import { readProjects, readReport } from './read.ts'
+import { readProjects } from './read.ts'
+import { startReportThread } from './report-thread.ts'
 import { sweepDrafts, writeWholeFile } from './write-file.ts'
 
 export interface ReportSettings {
@@ -52,6 +52,7 @@ export async function writeReports(
   const written: string[] = []
   const waiting: string[] = []
   const failures: unknown[] = []
+  await using thread = startReportThread(db.url, signal)
   for (const project of await readProjects(db)) {
     signal.throwIfAborted()
     const { isUnderWay, latest } = await readState(db, project)
@@ -64,8 +65,8 @@ export async function writeReports(
     if (latest === '' || (await readStamp(file)) === stamp) continue
     const name = title === null ? project : `${title} · ${project}`
     try {
-      const report = await readReport(db, { project })
-      await writeWholeFile(file, renderPage(report, { stamp, title: name, ...logo }), 'of folder')
+      const page = await thread.makePage({ project }, { stamp, title: name, ...logo })
+      await writeWholeFile(file, page, 'of folder')
       written.push(project)
     } catch (error) {
       signal.throwIfAborted()

@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from '
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
+import type { Worker } from 'node:worker_threads'
 import fc from 'fast-check'
 import { type Database, openDatabase } from '../../src/db/database.ts'
 import { ConfigurationError } from '../../src/errors.ts'
@@ -56,6 +57,22 @@ test('each project with a measurement has a page under its own name', async () =
     await readFile(join(folder, 'R%26D %2f %3cb%3e.html'), 'utf8'),
     /<h1>R&amp;D \/ &lt;b&gt;<\/h1>/,
   )
+})
+
+test('pages are made in one thread beside the loop, which starts when there is one to make', async () => {
+  await list.capture('chess', '2026-11-03 00:00+00', ['1002'])
+  const threads: Worker[] = []
+  const count = (thread: Worker) => void threads.push(thread)
+  process.on('worker', count)
+  try {
+    assert.equal((await write()).written.length, 2)
+    assert.equal(threads.length, 1)
+    assert.equal(threads[0]?.threadId, -1, 'it has ended')
+    await write()
+    assert.equal(threads.length, 1)
+  } finally {
+    process.off('worker', count)
+  }
 })
 
 test('a page is written again when something new was measured, and not before', async () => {

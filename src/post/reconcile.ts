@@ -42,6 +42,8 @@ export interface Reconciled extends UnknownPosts {
   readonly adopted: number
   readonly duplicates: number
   readonly released: number
+  /** Whether the scan saw every task; null without one. */
+  readonly isComplete: boolean | null
 }
 
 /**
@@ -58,7 +60,7 @@ export async function reconcileUnknownPosts(
       min(send_before) - make_interval(secs => ${(TIMINGS.longestPermitMs + TIMINGS.clockChangeMs) / 1000}) as "from"
     from post where state = 'unknown'`
   if (unknown?.postIds == null) {
-    return { unknownPosts: 0, waitsUntil: null, adopted: 0, duplicates: 0, released: 0 }
+    return { unknownPosts: 0, waitsUntil: null, adopted: 0, duplicates: 0, released: 0, isComplete: null }
   }
   const { postIds } = unknown
   // What was posted after this is not listed yet: for the proof the scan ends there (docs/protocol.md: Where
@@ -79,7 +81,7 @@ export async function reconcileUnknownPosts(
     await tx`select id from post where id = any(${postIds}) order by id for update`
     if (isComplete) await settleKnownPosts(tx, postIds)
     const released = isComplete ? await releaseMissing(tx, postIds, scannedTo, options.quietMs) : 0
-    return { ...evidence, released, ...(await readUnknownPosts(tx, options.quietMs)) }
+    return { ...evidence, released, isComplete, ...(await readUnknownPosts(tx, options.quietMs)) }
   })
   if (reconciled.duplicates > 0) await logDuplicates(db.sql, options.log, found)
   return reconciled

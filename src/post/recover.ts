@@ -111,11 +111,12 @@ async function settleUnknownPosts(
 ): Promise<void> {
   await markOverduePosts(db.sql)
   for (;;) {
-    const { unknownPosts, waitsUntil } = await reconcileUnknownPosts(db, client, {
+    const { unknownPosts, waitsUntil, isComplete } = await reconcileUnknownPosts(db, client, {
       ...options,
       waitsForLimit: true,
     })
     if (unknownPosts === 0) return
+    if (isComplete === false) throw new UnavailableError(describeIncomplete('of its unknown posts'))
     const waitMs = Math.max(0, (waitsUntil?.getTime() ?? 0) - Date.now())
     await sleep(Math.min(waitMs, options.quietMs), undefined, { signal: options.signal })
   }
@@ -145,11 +146,7 @@ async function recoverPiece(
     { signal: options.signal, waitsForLimit: true },
   )
   if (!isComplete) {
-    throw new UnavailableError(
-      `The tasks that the service lists from ${range.from.toISOString()} on changed places each time ` +
-        'they were read. ' +
-        'What was read before stays; run `storerank recover` again.',
-    )
+    throw new UnavailableError(describeIncomplete(`from ${range.from.toISOString()} on`))
   }
   const uncharged = await keepUncharged(db.sql, found)
   const unknown = uncharged.sort((left, right) => left.postedAt.getTime() - right.postedAt.getTime())
@@ -169,6 +166,13 @@ async function recoverPiece(
   }
   const newestMs = unknown.reduce((latest, task) => Math.max(latest, task.postedAt.getTime() + aheadMs), 0)
   return { ...piece, newestMs }
+}
+
+function describeIncomplete(which: string): string {
+  return (
+    `The tasks that the service lists ${which} changed places each time they were read. ` +
+    'What was read before stays; run `storerank recover` again.'
+  )
 }
 
 function readOwnTask(row: TaskIdRow, installation: string, aheadMs: number): ListedTask | null {

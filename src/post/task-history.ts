@@ -126,7 +126,9 @@ export async function scanNewestTasks<Kept>(
 }
 
 /**
- * The list of a range by its pages, at most so many, from its oldest tasks or from its newest.
+ * The list of a range by its pages, at most so many, from its oldest tasks or from its newest. It ends with a
+ * page that brings nothing new too: a list that ignores the offset would never end. A scan that counts rows
+ * is not complete then.
  * @throws what `listTaskIds` and `beforePage` throw
  */
 export async function* readPages(
@@ -140,13 +142,16 @@ export async function* readPages(
     waitsForLimit = false,
   }: ScanOptions & { readonly sort: Sort; readonly most?: number },
 ): AsyncGenerator<TaskIdRow[]> {
+  const seen = new Set<string>()
   for (let page = 0; page < most; page += 1) {
     await beforePage?.()
     signal?.throwIfAborted()
     const read = () => readPage(client, range, sort, page * MAX_TASK_ID_ROWS)
     const rows = waitsForLimit ? await whenAllowed(read, signal) : await read()
     yield rows
-    if (rows.length < MAX_TASK_ID_ROWS) return
+    const before = seen.size
+    for (const { id } of rows) seen.add(id)
+    if (rows.length < MAX_TASK_ID_ROWS || seen.size === before) return
   }
 }
 

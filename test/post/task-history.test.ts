@@ -47,6 +47,16 @@ for (const finishBetweenPages of [0, 100, 700, 5_000]) {
   )
 }
 
+test('a list that ignores the offset is no proof, and ends with a page that brings nothing new', async () => {
+  const { client, countPages } = makeHistory(5_000, 0)
+  const listTaskIds = (query: TaskIdQuery) => client.listTaskIds({ ...query, offset: 0 })
+  const deaf = { listTaskIds } as unknown as AppDataClient
+  const { found, isComplete } = await scanTaskHistory(deaf, RANGE, ({ id }) => id)
+  assert.equal(isComplete, false)
+  assert.equal(found.length, 1000)
+  assert.equal(countPages(), 8)
+})
+
 const SECOND_MS = 1000
 
 /**

@@ -11,7 +11,9 @@ import {
   UnreadableError,
 } from '../errors.ts'
 import type { FetchItem } from '../ledger/hand-out.ts'
+import { OVERSIZED } from '../service/answer.ts'
 import type { AppDataClient } from '../service/client.ts'
+import { MAX_BODY_BYTES } from '../service/exchange.ts'
 import { billingUnits, findRule, hasForm, type ResultForm } from '../service/functions.ts'
 import { describeRefused, describeUncounted } from '../service/refused-items.ts'
 import {
@@ -99,8 +101,14 @@ export type Fetched =
 const TASK_NOT_FOUND = 40401
 const MISSING_RESULT = 'tasks[0].result'
 const WRONG_ID = 'tasks[0].id'
+/** A search of 100 apps has 80 KB; titles, addresses and texts may be much longer, and in escaped letters. */
+const RESULT_BYTES = 1024 * 1024
+const ITEM_BYTES = 16 * 1024
 const NOT_READY_PAUSE_MS = 1_000
 const DAY_MS = 86_400_000
+
+/** Beside it there is no result. */
+const NOTHING_FOUND = 40102
 
 /** 40403: the service has deleted the result. */
 const EXPIRED = 40403
@@ -166,6 +174,12 @@ export function createFetchOrder(): <T>(fetch: (onAllBegun: () => void) => Promi
   }
 }
 
+/** A result with which each process ended that read it: that is an answer that cannot be used. */
+export function setAside(item: FetchItem): Fetched {
+  const problem = 'Each process that read the result ended meanwhile: it is set aside for a while.'
+  return { kind: 'unreadable', item, path: OVERSIZED, problem, bodyGzip: compressBody(null) }
+}
+
 async function fetchOne(client: AppDataClient, item: FetchItem): Promise<Fetched> {
   try {
     return await fetchForms(client, item)
@@ -182,7 +196,7 @@ async function fetchOne(client: AppDataClient, item: FetchItem): Promise<Fetched
 /** The result, and the raw pages beside it where they are wanted. */
 async function fetchForms(client: AppDataClient, item: FetchItem): Promise<Fetched> {
   const address = item.path ?? addressOf(item, item.kind)
-  const fetched = await client.getResult(address, (outcome) => readOutcome(item, outcome))
+  const fetched = await client.getResult(address, (outcome) => readOutcome(item, outcome), resultBytes(item))
   if (!item.html || item.kind === 'html') return fetched
   const { kind } = fetched
   return kind === 'ranking' || kind === 'snapshot' || kind === 'reviews' ? addPages(client, fetched) : fetched
@@ -190,7 +204,7 @@ async function fetchForms(client: AppDataClient, item: FetchItem): Promise<Fetch
 
 /** Pure: the outcome of a task whose answer could not be had or read. */
 export function readFailure(item: FetchItem, error: StorerankError): Fetched {
-  if (error instanceof UnreadableError && error.path === MISSING_RESULT) {
+  if (error instanceof UnreadableError && [MISSING_RESULT, OVERSIZED].includes(error.path)) {
     return {
       kind: 'unreadable',
       item,
@@ -202,6 +216,11 @@ export function readFailure(item: FetchItem, error: StorerankError): Fetched {
   // An answer for another task, or trouble on the way, says nothing about this task: it is deferred.
   const pauseMs = error instanceof RateLimitedError ? error.retryAfterMs : TIMINGS.troublePauseMs
   return { kind: 'later', item, problem: error.message, pauseMs }
+}
+
+/** The largest answer that a result of the depth can be; raw pages have no such measure. */
+export function resultBytes({ kind, depth }: Pick<FetchItem, 'kind' | 'depth'>): number {
+  return kind === 'html' ? MAX_BODY_BYTES : Math.min(MAX_BODY_BYTES, RESULT_BYTES + (depth ?? 1) * ITEM_BYTES)
 }
 
 function addressOf({ store, function: fn, serviceId }: FetchItem, form: ResultForm): TaskAddress {
@@ -287,6 +306,8 @@ function refuse(item: FetchItem, { result }: Answered, { path, problem }: Contra
 
 function readDone(item: FetchItem, statusCode: number, result: unknown): Fetched {
   const done = { item, statusCode, resultsReturned: null, html: null }
+  if (statusCode === NOTHING_FOUND && result !== null)
+    throw new UnreadableError('The answer says that nothing was found, and has items.', 'result.items')
   if (item.kind === 'html' && result !== null) {
     const { html, incomplete } = readPages(result)
     // Pages do not say how many results they hold, so no refund is known.
@@ -336,11 +357,12 @@ function findRankBeyond({ store, function: fn, depth }: FetchItem, search: Searc
 }
 
 function readPages(result: unknown): { readonly html: RawPages; readonly incomplete: string | null } {
-  const { datetime, items, refused } = withinPresent(parseHtmlResult(result))
+  const { datetime, items, itemsCount, refused } = withinPresent(parseHtmlResult(result))
   const pages = items.map(({ date, html }) => ({ scannedAt: date, htmlGzip: gzipSync(html) }))
+  const sent = items.length + refused.length
   return {
     html: { datetime, pages },
-    incomplete: describeRefused(refused, items.length + refused.length),
+    incomplete: describeRefused(refused, sent) ?? describeUncounted(sent, itemsCount ?? 0),
   }
 }
 

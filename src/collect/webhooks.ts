@@ -8,9 +8,10 @@
 import type { Database, SqlRunner } from '../db/database.ts'
 import { UnavailableError, UnreadableError } from '../errors.ts'
 import { ASKED_COLUMN, type FetchItem } from '../ledger/hand-out.ts'
-import { OVERSIZED, readPostback } from '../service/postback.ts'
+import { OVERSIZED } from '../service/answer.ts'
+import { readPostback } from '../service/postback.ts'
 import { type EnqueueFetch, leaseRows } from './enqueue-results.ts'
-import { type Fetched, readOutcome } from './fetch.ts'
+import { type Fetched, readOutcome, resultBytes } from './fetch.ts'
 
 export interface Pingback {
   /** Of the task, the service's own. */
@@ -82,7 +83,7 @@ function read(
   if (task === undefined) return { verdict: 404 }
   if (!task.isOpen) return { verdict: 200 }
   try {
-    const outcome = readPostback(body, id)
+    const outcome = readPostback(body, id, resultBytes(task))
     if (outcome.kind !== 'done') return { verdict: 503 }
     return { fetched: readOutcome(task, outcome), verdict: 200 }
   } catch (error) {

@@ -4,7 +4,7 @@
  * do.
  */
 import { createHash } from 'node:crypto'
-import { type Job as BossJob, PgBoss } from 'pg-boss'
+import { type JobWithMetadata, PgBoss } from 'pg-boss'
 import type { Logger } from 'pino'
 import { pgOptions, TCP_KEEPALIVE, toStartupOptions, WRITER_SETTINGS } from '../db/connection.ts'
 import type { Transaction } from '../db/database.ts'
@@ -26,12 +26,13 @@ export interface QueueData {
   deliver: { readonly channelId: number }
 }
 
-export type QueueJob<Name extends QueueName> = BossJob<QueueData[Name]>
+export type QueueJob<Name extends QueueName> = JobWithMetadata<QueueData[Name]>
 export type QueueHandler<Name extends QueueName> = (job: QueueJob<Name>) => Promise<void>
 
 export interface Queue {
   enqueuePosts(tx: Transaction, postIds: readonly string[]): Promise<void>
-  enqueueFetch(tx: Transaction, items: readonly FetchItem[]): Promise<void>
+  /** @param perJob results of a job; left out: as many as one has */
+  enqueueFetch(tx: Transaction, items: readonly FetchItem[], perJob?: number): Promise<void>
   /** False when a run of that job is waiting or going on. */
   enqueueJobRun(tx: Transaction, job: string, slot: Date): Promise<boolean>
   enqueueDeliveries(tx: Transaction, channelIds: readonly number[]): Promise<void>
@@ -98,10 +99,10 @@ export async function openQueue(url: string, log: Logger): Promise<Queue> {
       const jobs = postIds.map((postId) => ({ data: { postId }, singletonKey: postId }))
       if (jobs.length > 0) await boss.insert('post', jobs, { db: within(tx) })
     },
-    enqueueFetch: async (tx, items) => {
+    enqueueFetch: async (tx, items, perJob = TIMINGS.resultsPerFetchJob) => {
       const jobs: { data: QueueData['fetch'] }[] = []
-      for (let from = 0; from < items.length; from += TIMINGS.resultsPerFetchJob) {
-        jobs.push({ data: { items: items.slice(from, from + TIMINGS.resultsPerFetchJob) } })
+      for (let from = 0; from < items.length; from += perJob) {
+        jobs.push({ data: { items: items.slice(from, from + perJob) } })
       }
       if (jobs.length > 0) await boss.insert('fetch', jobs, { db: within(tx) })
     },
@@ -165,8 +166,10 @@ async function workQueue<Name extends QueueName>(
     const options = {
       pollingIntervalSeconds: POLL_S,
       notifyPollingIntervalSeconds: place === 0 ? SCOUT_S : IDLE_S,
-    }
-    workers[place] = await boss.work<QueueData[Name]>(name, options, async (jobs: QueueJob<Name>[]) => {
+      includeMetadata: true,
+    } as const
+    type Options = typeof options
+    workers[place] = await boss.work<QueueData[Name], void, Options>(name, options, async (jobs) => {
       clearTimeout(ending)
       busy += 1
       // Where one job was there may be more: another worker looks now, and this one as soon as it is free.

@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { deliverChannel } from '../alerts/deliver.ts'
-import { createFetchOrder, fetchResults } from '../collect/fetch.ts'
+import { createFetchOrder, fetchResults, setAside } from '../collect/fetch.ts'
 import { retryWhileDatabaseIsDown } from '../db/outage.ts'
 import { startDeadline } from '../deadline.ts'
 import { AccountError, LeaseLostError, StorerankError, UnavailableError } from '../errors.ts'
@@ -24,6 +24,9 @@ export interface Runner {
 
 /** One that hangs takes ten seconds, and keeps no other channel waiting. */
 const CHANNELS_AT_ONCE = 4
+
+/** So often a fetch job is begun before its results are suspected of ending each process that reads them. */
+const TRIES_AT_ONCE = 2
 
 /** What a runner works: messages of alerts; results too; posts too. */
 export type Works = 'messages' | 'results' | 'posts'
@@ -102,11 +105,15 @@ function fetchHandler(context: JobContext, state: RunnerState) {
     // Then another runner may fetch them.
     using lease = startDeadline(TIMINGS.leaseMs, 'The lease of the batch ended.')
     const { items } = job.data
+    const isSuspect = job.retryCount >= TRIES_AT_ONCE
     try {
+      if (isSuspect && items.length > 1) return await fetchApart(context, job)
       const { client, settings } = context
-      const fetched = await inOrder((onAllBegun) =>
-        fetchResults(client, items, settings.maxConcurrentRequests, signal, onAllBegun),
-      )
+      const fetched = isSuspect
+        ? items.map(setAside)
+        : await inOrder((onAllBegun) =>
+            fetchResults(client, items, settings.maxConcurrentRequests, signal, onAllBegun),
+          )
       const store = () => storeFetched(deps, fetched, (tx) => context.queue.completeFetch(tx, job))
       const stored = await retryWhileDatabaseIsDown(store, AbortSignal.any([signal, lease.signal]))
       state.progress.stored += stored.stored
@@ -124,6 +131,17 @@ function fetchHandler(context: JobContext, state: RunnerState) {
       throw error
     }
   }
+}
+
+/**
+ * A batch that was begun several times and never stored may hold a result that ends each process that reads
+ * it: each of its results has a job of its own from then on.
+ */
+async function fetchApart({ db, queue }: JobContext, job: QueueJob<'fetch'>): Promise<void> {
+  await db.begin(async (tx) => {
+    await queue.enqueueFetch(tx, job.data.items, 1)
+    await queue.completeFetch(tx, job)
+  })
 }
 
 function deliveryHandler({ db, settings, log, signal }: JobContext) {

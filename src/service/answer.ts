@@ -24,8 +24,23 @@ const NOT_FOUND = 40400
 type Answered = Extract<ExchangeResult, { kind: 'answered' }>
 export type Delivered = Extract<ExchangeResult, { kind: 'answered' | 'broken' }>
 
-/** The envelope in a body; null when the body is not JSON or no envelope. */
+/** The path of an UnreadableError for a body that is larger than any answer may be. */
+export const OVERSIZED = 'body'
+/** An empty object is two bytes of a body, and sixty of memory: so many are a tenth of a gigabyte. */
+const MAX_VALUES = 2_000_000
+const [COMMA, BRACKET, BRACE] = [...Buffer.from(',[{')]
+
+/** Whether a body has so many values that reading it could exhaust the memory of the process. */
+export function isOvercrowded(body: Buffer): boolean {
+  if (body.byteLength <= MAX_VALUES) return false
+  let values = 0
+  for (const byte of body) if (byte === COMMA || byte === BRACKET || byte === BRACE) values += 1
+  return values > MAX_VALUES
+}
+
+/** The envelope in a body; null when the body is not JSON or no envelope, or overcrowded. */
 export function parseBody(body: Buffer): Envelope | null {
+  if (isOvercrowded(body)) return null
   try {
     return readEnvelope(JSON.parse(body.toString('utf8')))
   } catch {
@@ -42,6 +57,8 @@ export function readAnswer(result: Delivered): Envelope | Failure {
     const kind = oversized ? 'oversized' : 'network'
     return { kind, message, statusCode: 0, ...(remedy === undefined ? {} : { remedy }) }
   }
+  if (isOvercrowded(result.body))
+    return { kind: 'oversized', message: `the body has more than ${MAX_VALUES} values`, statusCode: 0 }
   const envelope = parseBody(result.body)
   if (result.httpStatus !== 200) return readHttpFailure(result, envelope)
   if (envelope === null) {
@@ -134,7 +151,7 @@ export function errorOf(failure: Failure, what: string, reason: string): Error {
     case 'rejected':
       return new RejectedError(message + adviseOnPath(failure.statusCode), failure.statusCode)
     case 'oversized':
-      return new UnreadableError(message, 'body')
+      return new UnreadableError(message, OVERSIZED)
     case 'network':
     case 'not_an_envelope':
       return new UnavailableError(

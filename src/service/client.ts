@@ -56,7 +56,8 @@ export class AppDataClient {
   readonly getResult = <Read = ResultOutcome>(
     address: ResultAddress,
     read?: (outcome: ResultOutcome) => Read,
-  ): Promise<Read> => getResult(transportOf(this), address, read)
+    maxBytes?: number,
+  ): Promise<Read> => getResult(transportOf(this), address, read, maxBytes)
   /** Fetches what a search found. */
   readonly getAppSearches = bindReader(this, 'app_searches', parseAppSearchesResult)
   /** Fetches the details of an app. */

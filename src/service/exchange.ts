@@ -25,6 +25,8 @@ export interface ExchangeRequest {
   readonly beginWithinMs?: number
   /** From the call to the last byte of the answer. */
   readonly timeoutMs: number
+  /** Default: MAX_BODY_BYTES. */
+  readonly maxBytes?: number
   readonly signal?: AbortSignal
 }
 
@@ -119,8 +121,9 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
+    const { maxBytes = MAX_BODY_BYTES } = this.#request
     this.#bytes += chunk.byteLength
-    if (this.#bytes > MAX_BODY_BYTES) this.#stop(`the body exceeds ${MAX_BODY_BYTES} bytes`, true)
+    if (this.#bytes > maxBytes) this.#stop(`the body exceeds ${maxBytes} bytes`, true)
     else this.#chunks.push(chunk)
   }
 

@@ -2,6 +2,7 @@
 
 import { ConfigurationError, RejectedError, UnavailableError, UnreadableError } from '../errors.ts'
 import type { TaskReply } from './envelope.ts'
+import { isObject } from './fields.ts'
 import { hasForm, type ResultForm, type ServiceFunction, type Store } from './functions.ts'
 import { readResultPath } from './ready-list.ts'
 import { classifyStatus, type StatusClass } from './status-codes.ts'
@@ -32,7 +33,7 @@ interface Done {
   readonly tag: string | null
   /** 40102: a measurement that found nothing. */
   readonly statusCode: 20000 | 40102
-  /** `result[0]` as sent; null with 40102. */
+  /** `result[0]` as sent; null with 40102, unless it has items nevertheless. */
   readonly result: unknown
   /** The parameters of the task as the answer repeats them, as sent. */
   readonly echo: unknown
@@ -60,6 +61,7 @@ export type FetchedTask = Undone | (Done & { readonly task: TaskReply })
 /**
  * Fetches one result. A cost in the answer is never a new charge, and is not given on.
  * @param read what to keep of the outcome, as `callFree` has it
+ * @param maxBytes the largest answer that is read; left out: that of any call
  * @throws UnreadableError when the answer is for another task, or done without a result; ConfigurationError
  *   for a form that the function does not have; what `callFree` throws
  */
@@ -67,8 +69,9 @@ export function getResult<Read = ResultOutcome>(
   transport: Transport,
   address: ResultAddress,
   read: (outcome: ResultOutcome) => Read = (outcome) => outcome as Read,
+  maxBytes?: number,
 ): Promise<Read> {
-  return fetchTask(transport, address, (fetched) => read(toOutcome(fetched)))
+  return fetchTask(transport, address, (fetched) => read(toOutcome(fetched)), maxBytes)
 }
 
 /** What an answer means, without the task as it came. */
@@ -83,12 +86,12 @@ export async function fetchTask<Read>(
   transport: Transport,
   address: ResultAddress,
   read: (fetched: FetchedTask) => Read,
+  maxBytes?: number,
 ): Promise<Read> {
   const path = toPath(address)
   const askedId = path.slice(path.lastIndexOf('/') + 1)
-  return transport.callFree({ kind: 'task_get', method: 'GET', path }, (reply) =>
-    read(readReply(reply, askedId, `GET ${path}`)),
-  )
+  const call = { kind: 'task_get', method: 'GET', path, ...(maxBytes && { maxBytes }) } as const
+  return transport.callFree(call, (reply) => read(readReply(reply, askedId, `GET ${path}`)))
 }
 
 /**
@@ -156,14 +159,18 @@ function readOutcome(reply: Reply, what: string): FetchedTask {
   )
 }
 
+function hasItems(result: unknown): boolean {
+  return isObject(result) && Array.isArray(result.items) && result.items.length > 0
+}
+
 function readDone(task: TaskReply, { rawBytes, answeredAt }: Reply, what: string): FetchedTask {
   const serviceId = task.id
   if (serviceId === null) throw new UnreadableError(`${what} was answered without an id.`, 'tasks[0].id')
   const { tag, data: echo } = task
   const done = { kind: 'done', serviceId, tag, echo, rawBytes, answeredAt, task } as const
-  if (classifyResult(task.statusCode, task.message) === 'no_results')
-    return { ...done, statusCode: 40102, result: null }
   const result: unknown = Array.isArray(task.result) ? task.result[0] : null
+  if (classifyResult(task.statusCode, task.message) === 'no_results')
+    return { ...done, statusCode: 40102, result: hasItems(result) ? result : null }
   if (result == null) {
     throw new UnreadableError(`${what} says that the task is done, but holds no result.`, 'tasks[0].result')
   }

@@ -88,6 +88,8 @@ export interface FreeCall {
   /** Begins with `/v3/`. */
   readonly path: string
   readonly body?: unknown
+  /** The largest answer that is read. Default: that of any call. */
+  readonly maxBytes?: number
 }
 
 export interface Reply {
@@ -292,6 +294,7 @@ export class Transport {
       headers: hasBody ? { ...this.#headers, 'content-type': 'application/json' } : this.#headers,
       ...(hasBody ? { body: JSON.stringify(call.body) } : {}),
       timeoutMs: this.#timeoutMs,
+      ...(call.maxBytes === undefined ? {} : { maxBytes: call.maxBytes }),
       refuseToBegin: () =>
         this.#clock.monotonicMs() >= permit.startBeforeMs
           ? 'the permit ran out before the request began'

@@ -170,7 +170,7 @@ describe('the answer 200', () => {
 
   test('gives way to 503 when more is held than memory is set aside for', async (t) => {
     const { deliver } = await openReceiver(t, world)
-    const tasks = await buyTasks(world, keywordsOf(12))
+    const tasks = await buyTasks(world, keywordsOf(12), { depth: 300 })
     const hold = await holdTable(world, 'ranking')
     const large = (answer: string) => Buffer.from(answer + ' '.repeat(3_900_000))
     const statuses: number[] = []

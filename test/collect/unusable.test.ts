@@ -31,6 +31,7 @@ describe('a paid task whose answer cannot be used', () => {
   const answers: [string, (task: Task) => void][] = [
     ['without items', (task) => Object.assign(task.result[0], { items: null })],
     ['without a result', (task) => Object.assign(task, { result: null })],
+    ['larger than 100 apps can be', (task) => Object.assign(task, { padding: ' '.repeat(3 * 1024 * 1024) })],
     ['that is refused', (task) => Object.assign(task, { status_code: 40501, result: null })],
     ['from a server in trouble', (task) => Object.assign(task, { status_code: 50000, result: null })],
   ]

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { describe, type TestContext, test } from 'node:test'
 import { pino } from 'pino'
 import { handOutReady } from '../../src/collect/enqueue-results.ts'
 import { startRunner } from '../../src/queue/runner.ts'
@@ -32,4 +32,41 @@ test('a batch of results that cannot be stored is tried again, and the log says 
   const [line] = lines
   assert.deepEqual([line?.msg, line?.results], ['batch is not stored yet', 2])
   assert.equal(line?.err?.message, 'a mistake of our own')
+})
+
+describe('a result that may end each process that reads it', () => {
+  /** Jobs of results that were begun twice and never stored, with a runner that works them. */
+  async function fetchAfterDeaths(t: TestContext, keywords: readonly string[]) {
+    const world = await createWorld()
+    t.after(() => world.close())
+    await watchKeywords(world, [...keywords])
+    await buy(world)
+    const { context } = await world.openRunner()
+    await handOutReady(world.db, world.client, world.settings, context.queue.enqueueFetch)
+    await world.db.sql`update pgboss.job set retry_count = 2 where name = 'fetch'`
+    await startRunner(context, [])
+    return world
+  }
+
+  test('is fetched apart from the others of its batch, which are stored', async (t) => {
+    const world = await fetchAfterDeaths(t, ['yoga', 'chess', 'tea'])
+    await until('each has a job of its own', async () => {
+      const jobs = await world.db.sql`
+        select jsonb_array_length(data -> 'items') as results from pgboss.job
+        where name = 'fetch' and state = 'completed' order by 1`
+      return jobs.map(({ results }) => results).join() === '1,1,1,3'
+    })
+    const [row] = await world.db.sql`select count(*) as stored from ranking where gap is null`
+    assert.equal(row?.stored, 3)
+  })
+
+  test('and is alone is set aside: that counts as an answer that cannot be used', async (t) => {
+    const world = await fetchAfterDeaths(t, ['yoga'])
+    await until('it is set aside', async () => {
+      const [row] = await world.db.sql`select problem from task where unusable_answers = 1`
+      return /^Each process that read the result ended/.test(row?.problem ?? '')
+    })
+    const gets = await world.db.sql`select from api_call where kind = 'task_get'`
+    assert.equal(gets.length, 0)
+  })
 })

@@ -9,6 +9,7 @@ import {
   UnavailableError,
   UnreadableError,
 } from '../../src/errors.ts'
+import { OVERSIZED } from '../../src/service/answer.ts'
 import { AppDataClient } from '../../src/service/client.ts'
 import { MAX_BODY_BYTES } from '../../src/service/exchange.ts'
 import type { CallGate, CallOutcome } from '../../src/service/transport.ts'
@@ -142,6 +143,24 @@ describe('a free call fails at once', () => {
     await assert.rejects(openClient(t, server.baseUrl).getStatus(), UnreadableError)
     assert.equal(server.received.length, 1)
   })
+
+  const crowds: [string, string][] = [
+    ['empty objects', '{},'],
+    ['empty lists', '[],'],
+    ['numbers', '1,'],
+    ['lists in lists', '['],
+  ]
+  for (const [name, value] of crowds) {
+    test(`when the body has more values than there is memory for: ${name}`, async (t) => {
+      const body = `{"status_code":20000,"tasks":[${value.repeat((31 * 1024 * 1024) / value.length)}0]}`
+      const server = await startWireServer(t, plainBody(200, body))
+      const error = await openClient(t, server.baseUrl)
+        .getStatus()
+        .catch((cause: unknown) => cause)
+      assert.ok(error instanceof UnreadableError && error.path === OVERSIZED)
+      assert.equal(server.received.length, 1)
+    })
+  }
 })
 
 describe('a permit', () => {

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { UnavailableError, UnreadableError } from '../../src/errors.ts'
-import { OVERSIZED, readPostback } from '../../src/service/postback.ts'
+import { OVERSIZED } from '../../src/service/answer.ts'
+import { readPostback } from '../../src/service/postback.ts'
 
 const RESULT = { keyword: 'yoga', items: [] }
 const task = (changes: object = {}) => ({
@@ -61,6 +62,7 @@ describe('a postback', () => {
     ['that is empty', Buffer.alloc(0), 'tasks'],
     ['that is cut off', gzipSync(body(task())).subarray(0, 40), 'tasks'],
     ['that unpacks to more than 32 MiB', gzipSync(Buffer.alloc(32 * 1024 * 1024 + 1)), OVERSIZED],
+    ['with more values than there is room for', gzipSync(`[${'{},'.repeat(2_000_000)}{}]`), OVERSIZED],
   ]
   for (const [what, sent, path] of unfit) {
     test(`${what} is not read`, () => {

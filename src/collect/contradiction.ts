@@ -7,7 +7,7 @@ import { parseTag } from '../ledger/tag.ts'
 import { splitCategory } from '../service/chart-category.ts'
 import { storeOfName } from '../service/dialect.ts'
 import { cleanText, formatTimestamp, isObject, readCode, readTimestamp } from '../service/fields.ts'
-import { SERVICE_FUNCTIONS } from '../service/functions.ts'
+import { NEWEST_FIRST, SERVICE_FUNCTIONS } from '../service/functions.ts'
 import { isSameKeyword } from '../service/keyword.ts'
 import type { ResultOutcome } from '../service/task-result.ts'
 
@@ -47,7 +47,10 @@ export function findContradiction(item: FetchItem, answered: Answered): Contradi
 
 type Asked = NonNullable<FetchItem['asked']>
 
-/** By the names of the fields on the wire. */
+/**
+ * By the names of the fields on the wire. By an answer of a smaller depth, what was not looked at would not be
+ * there.
+ */
 function rulesOf(item: FetchItem, asked: Asked): Readonly<Record<string, Rule>> {
   const category = splitCategory(asked.category)
   return {
@@ -63,7 +66,7 @@ function rulesOf(item: FetchItem, asked: Asked): Readonly<Record<string, Rule>> 
       asked: item.store,
       isOther: (said) => (storeOfName(said) ?? item.store) !== item.store,
     },
-    ...subjectRules(item.function, asked.subject),
+    ...subjectRules(item, asked.subject),
     ...(category.category !== undefined && { app_category: exactly(category.category) }),
     ...(category.ageRating !== undefined && { age_rating: exactly(category.ageRating) }),
     location_code: {
@@ -71,10 +74,14 @@ function rulesOf(item: FetchItem, asked: Asked): Readonly<Record<string, Rule>> 
       isOther: (said) => (readCode(said) ?? asked.locationCode) !== asked.locationCode,
     },
     language_code: exactly(asked.languageCode),
+    depth: {
+      asked: item.depth ?? 0,
+      isOther: (said) => (readCode(said) ?? Number.POSITIVE_INFINITY) < (item.depth ?? 0),
+    },
   }
 }
 
-function subjectRules(fn: FetchItem['function'], subject: string): Readonly<Record<string, Rule>> {
+function subjectRules({ store, function: fn }: FetchItem, subject: string): Readonly<Record<string, Rule>> {
   switch (fn) {
     case 'app_searches':
       return {
@@ -87,8 +94,9 @@ function subjectRules(fn: FetchItem['function'], subject: string): Readonly<Reco
       // The result of a chart has its collection as `keyword`.
       return { app_collection: exactly(subject), keyword: exactly(subject) }
     case 'app_info':
-    case 'app_reviews':
       return { app_id: exactly(subject) }
+    case 'app_reviews':
+      return { app_id: exactly(subject), sort_by: exactly(NEWEST_FIRST[store]) }
   }
 }
 

@@ -19,6 +19,8 @@ export type TaskAnswer = {
   isSilent?: boolean
   costMicros?: number
   data: Record<string, unknown>
+  /** Where it is not what the result has. */
+  resultCount?: number
   result: readonly unknown[] | null
 }
 
@@ -43,7 +45,7 @@ const showTask = (codes: Codes, answer: TaskAnswer, path: readonly string[], tim
     status_message: answer.message ?? message,
     time,
     cost: toUsd(answer.costMicros ?? 0),
-    result_count: answer.result?.length ?? 0,
+    result_count: answer.resultCount ?? answer.result?.length ?? 0,
     path,
     data: answer.data,
     result: answer.result,

@@ -108,6 +108,8 @@ const FAULTS = {
    * A search, a chart or reviews, fetched or posted back, lacks the second half of the items that it counts.
    */
   shortList: Fault,
+  /** A ready list or id_list lacks the second half of the rows that it counts. */
+  shortRows: Fault,
   /** A webhook is not sent and listed as failed. */
   webhookUnsent: Fault,
   /** A webhook is not sent, and the service believes that it was. */

@@ -5,6 +5,7 @@ import type { z } from 'zod'
 
 import { RejectedError, UnreadableError } from '../errors.ts'
 import { readWith } from './fields.ts'
+import { describeUncounted } from './refused-items.ts'
 import { classifyStatus } from './status-codes.ts'
 import type { FreeCall, Reply, Transport } from './transport.ts'
 
@@ -18,7 +19,7 @@ const ROWS_A_TURN = 5_000
  */
 export async function fetchRows<T>(transport: Transport, call: FreeCall, row: z.ZodType<T>): Promise<T[]> {
   const what = `${call.method} ${call.path}`
-  const rows = rowsOf(await transport.callFree(call), what)
+  const rows = wholeRowsOf(await transport.callFree(call), what)
   return rows.map((sent, index) => readWith(row, sent, [...RESULT_PATH, index], `The answer to ${what}`))
 }
 
@@ -32,7 +33,7 @@ export async function fetchReadableRows<T>(
   row: z.ZodType<T>,
 ): Promise<T[]> {
   const what = `${call.method} ${call.path}`
-  const sent = rowsOf(await transport.callFree(call), what)
+  const sent = wholeRowsOf(await transport.callFree(call), what)
   const read: T[] = []
   for (const [index, each] of sent.entries()) {
     // A list of 100,000 rows takes a second: what else this process does gets its turn meanwhile.
@@ -43,6 +44,17 @@ export async function fetchReadableRows<T>(
   if (read.length === 0 && sent.length > 0)
     readWith(row, sent[0], [...RESULT_PATH, 0], `The answer to ${what}`)
   return read
+}
+
+/**
+ * The raw rows of a list that stands for all that there is: what it lacks would be taken for not created, or
+ * be deleted.
+ */
+function wholeRowsOf(reply: Reply, what: string): unknown[] {
+  const rows = rowsOf(reply, what)
+  const lacking = describeUncounted(rows.length, reply.task?.resultCount ?? 0)
+  if (lacking === null) return rows
+  throw new UnreadableError(`${what} was answered with a part of its list. ${lacking}`, 'tasks[0].result')
 }
 
 /**

@@ -120,6 +120,19 @@ describe('an answer of another task under the id that was asked for', () => {
   })
 })
 
+test('an answer that says that nothing was found, and has items, is asked for again', async (t) => {
+  await watchKeywords(world, ['yoga'])
+  await buy(world)
+  let isBent = true
+  const { client } = await tamper(t, world, (path, body) => {
+    if (path.includes('/task_get/') && isBent) body.tasks[0].status_code = 40102
+  })
+  assert.equal((await collect(world, { client })).later, 1)
+  assert.deepEqual(await readProblems(), ['The answer says that nothing was found, and has items.'])
+  isBent = false
+  assert.equal((await collectPaused(world, { client })).stored, 1)
+})
+
 describe('what an answer says of itself', () => {
   const TASK_ID = '019aa0b0-0000-7000-8000-000000000001'
   const HOUR_MS = 3_600_000
@@ -151,6 +164,8 @@ describe('what an answer says of itself', () => {
     [search, { location_code: 2276 }],
     [search, { location_code: '2276' }],
     [search, { language_code: 'de' }],
+    [search, { depth: 30 }],
+    [reviews, { sort_by: 'most_relevant' }],
     [chart, { app_collection: 'topselling_paid' }],
     [chart, { keyword: 'topselling_paid' }],
     [chart, { app_category: 'medical' }],
@@ -176,7 +191,9 @@ describe('what an answer says of itself', () => {
     [search, { keyword: 'Gro\u0308ße 100%25 c%2B%2B' }],
     [search, { keyword: 'Gr%C3%B6%C3%9Fe+100%25+c%2B%2B' }],
     [search, { keyword: ' größe  100% c++ ' }],
-    [search, { location_code: '2840' }],
+    [search, { location_code: '2840', depth: 100 }],
+    [search, { depth: 120 }],
+    [reviews, { sort_by: 'newest' }],
     [chart, { app_collection: 'topselling_free', app_category: 'family', age_rating: 'ages_6_8' }],
     [chart, { app_category: null }],
     [reviews, { app_id: 'com.example.app', keyword: 'any' }],

@@ -94,7 +94,7 @@ const SPELLS: readonly SandboxFaults[] = [
   { paymentRequired: 0.03, insufficientFunds: 0.05 },
   { tasksNull: 0.1, internalCode: 0.1 },
   { duplicateRow: 0.5, wrongId: 0.1 },
-  { otherAnswer: 0.1, otherFailure: 0.1, shortList: 0.1 },
+  { otherAnswer: 0.1, otherFailure: 0.1, shortList: 0.1, shortRows: 0.3 },
   { wrongPostId: 0.2, turnedIds: 0.2, strayWebhook: 0.5 },
   { webhookUnsent: 0.7, webhookTwice: 0.5 },
   { webhookLost: 0.2, webhookTwice: 1 },

@@ -8,6 +8,7 @@ import { reconcileUnknownPosts } from '../../src/post/reconcile.ts'
 import { settlePost } from '../../src/post/settle.ts'
 import type { AppDataClient } from '../../src/service/client.ts'
 import type { TaskIdQuery, TaskIdRow } from '../../src/service/task-ids.ts'
+import { putFaults } from '../support/faults.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { startLossyProxy } from './lossy-proxy.ts'
 import {
@@ -115,6 +116,22 @@ describe('a lost answer', () => {
     const { adopted, unknownPosts } = await reconcile()
     assert.deepEqual({ adopted, unknownPosts }, { adopted: 1, unknownPosts: 0 })
   })
+})
+
+test('a list that lacks rows which it counts proves nothing: nothing is given back', async (t) => {
+  await loseAnswer(t, 'answer', ['yoga', 'pilates'])
+  await putFaults(world.sandboxUrl, { shortRows: {} })
+  t.after(() => putFaults(world.sandboxUrl, {}))
+  for (let scan = 1; scan <= 2; scan += 1) {
+    await letPass('1 hour')
+    await assert.rejects(
+      reconcile(),
+      /was answered with a part of its list\. The answer counts 2 items and has 1/,
+    )
+  }
+  assert.deepEqual(await countStates(world.db), { posting: 2 })
+  await putFaults(world.sandboxUrl, {})
+  assert.equal((await reconcile()).adopted, 2)
 })
 
 describe('a POST that never arrived', () => {

@@ -81,7 +81,7 @@ export async function reconcileUnknownPosts(
     await tx`select id from post where id = any(${postIds}) order by id for update`
     if (isComplete) await settleKnownPosts(tx, postIds)
     const released = isComplete ? await releaseMissing(tx, postIds, scannedTo, options.quietMs) : 0
-    return { ...evidence, released, isComplete, ...(await readUnknownPosts(tx, options.quietMs)) }
+    return { ...evidence, released, ...(await readUnknownPosts(tx, options.quietMs)), isComplete }
   })
   if (reconciled.duplicates > 0) await logDuplicates(db.sql, options.log, found)
   return reconciled

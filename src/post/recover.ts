@@ -85,7 +85,8 @@ export async function recoverForgottenTasks(
     for (const id of piece.unreadable) unreadable.add(id)
     options.onProgress?.(end, total.recovered)
     pieceMs = piece.rows < FEW_ROWS ? Math.min(pieceMs * 2, LONGEST_PIECE_MS) : FIRST_PIECE_MS
-    newestMs = Math.max(newestMs, piece.newestMs)
+    // A time that was not asked for would be waited for.
+    newestMs = Math.max(newestMs, Math.min(piece.newestMs, end.getTime()))
     const quietAtMs = newestMs + options.quietMs
     if (end < listedTo) begin = end
     else if (quietAtMs <= listedTo.getTime()) {

@@ -78,6 +78,12 @@ async function troubleDatabase(disturbance: Disturbance, random: Random): Promis
   }
 }
 
+/** Answers that are not true, or not whole. */
+const UNTRUE: SandboxFaults = {
+  ...{ otherAnswer: 0.1, otherFailure: 0.1, shortList: 0.1, shortRows: 0.3, wrongId: 0.1 },
+  ...{ wrongPostId: 0.2, turnedIds: 0.2, strayWebhook: 0.5 },
+}
+
 /**
  * Each spell takes some seconds, as seconds are minutes here. A rate is a share of the calls, or of the
  * tasks.
@@ -94,8 +100,8 @@ const SPELLS: readonly SandboxFaults[] = [
   { paymentRequired: 0.03, insufficientFunds: 0.05 },
   { tasksNull: 0.1, internalCode: 0.1 },
   { duplicateRow: 0.5, wrongId: 0.1 },
-  { otherAnswer: 0.1, otherFailure: 0.1, shortList: 0.1, shortRows: 0.3 },
-  { wrongPostId: 0.2, turnedIds: 0.2, strayWebhook: 0.5 },
+  UNTRUE,
+  UNTRUE,
   { webhookUnsent: 0.7, webhookTwice: 0.5 },
   { webhookLost: 0.2, webhookTwice: 1 },
   { storeError: 0.1, clockJump: { rate: 0.05, ms: 500, times: 4 } },

@@ -6,7 +6,7 @@
 import type { Database, Transaction } from '../db/database.ts'
 import { withoutNestedLoops } from '../db/joins.ts'
 import { sql } from '../db/sql.ts'
-import { adjustCharges } from '../ledger/adjust.ts'
+import { adjustCharges, learnFromList } from '../ledger/adjust.ts'
 import { parseTag } from '../ledger/tag.ts'
 import type { Range } from '../post/task-history.ts'
 import type { TaskIdRow } from '../service/task-ids.ts'
@@ -45,6 +45,7 @@ export async function compareBooks(
     // Nothing says beforehand how many rows the relations in it have: a nested loop over two of them would
     // compare a day with a day.
     await withoutNestedLoops(tx, () => findDifferences(tx, range, aheadMs))
+    await learnFromList(tx)
     const adjusted = await adjustCharges(tx)
     return { adjusted, ...(await recordDifferences(tx, range)) }
   })

@@ -1,6 +1,28 @@
 /** `adjust`: an adjustment makes our charges equal to the cost in the service's own list. */
 import type { Transaction } from '../db/database.ts'
 import { insertSpendChanges } from './money.ts'
+import { learnedPrices } from './prices.ts'
+
+/**
+ * Learns prices of tasks of `audit_found` that cost more by the list than the answer said: the next ones would
+ * be reserved too low. Stands before their adjustments, so that each is learned once.
+ */
+export async function learnFromList(tx: Transaction): Promise<void> {
+  await tx`
+    with known as (
+      select k.service_id, k.target_id, k.priority, k.depth, f.service_micros as told_micros
+      from audit_found f join task k using (service_id)
+      cross join lateral (
+        select sum(c.amount_micros) filter (where c.kind in ('charge', 'duplicate')) as charged,
+          sum(c.amount_micros) filter (where c.kind = 'adjustment') as adjusted
+        from charge c where c.service_id = f.service_id
+      ) booked
+      where f.kind = 'cost' and f.service_micros > booked.charged
+        and coalesce(booked.adjusted, 0) <> f.service_micros - f.our_micros
+    ),
+    ${learnedPrices()}
+    select`
+}
 
 /**
  * Writes the adjustments of `audit_found`, split and dated like their charges, because the day of sending is

@@ -30,7 +30,7 @@ import { emptyTables } from '../support/database.ts'
 import { putFaults } from '../support/faults.ts'
 import { lasting } from '../support/lasting.ts'
 import { readSpendDifferences } from '../support/ledger.ts'
-import { collect, watch as watchAny } from '../support/stages.ts'
+import { collect, tamper, watch as watchAny } from '../support/stages.ts'
 import { createWorld } from '../support/world.ts'
 
 const world = lasting(() => createWorld({ sandbox: { deviations: ['units'] } }))
@@ -321,6 +321,28 @@ describe('one answer with a wrong cost', () => {
     assert.equal((await planPosts(world)).length, 1)
     assert.deepEqual(await readSpendDifferences(world.db.sql), [])
   })
+})
+
+test('a price above that of the answer is learned of the service’s list', async (t) => {
+  await putFaults(world.sandboxUrl, { dearTask: {} })
+  const { client } = await tamper(t, world, (path, body) => {
+    if (path.endsWith('/task_post')) for (const task of body.tasks) task.cost = 0.0012
+  })
+  await work(world, await planPost(world, ['yoga']), { client })
+  assert.equal((await readUnit()).micros, 1200)
+  await collect(world)
+  const range = { from: new Date(Date.now() - 3_600_000), to: new Date(Date.now() + 60_000) }
+  const audit = () =>
+    auditPosted(world.db, world.client, range, {
+      overdueAfterMs: 60_000,
+      signal: AbortSignal.timeout(60_000),
+    })
+  assert.equal((await audit()).adjusted, 1)
+  assert.deepEqual(await readMoney(world.db), { charge: 1200, adjustment: 10_800 })
+  assert.deepEqual(await readReserved([100]), [12_000])
+  await world.db.sql`delete from charged_price`
+  await audit()
+  assert.deepEqual(await readReserved([100]), [1200], 'once')
 })
 
 describe('while the price of a function is not known', () => {

@@ -64,6 +64,7 @@ async function readLookBack(db: Database, job: string): Promise<number> {
   return Math.min(Math.max((last?.agoMs ?? WEEK_BACK_MS) + HOUR_MS, DAY_BACK_MS), WEEK_BACK_MS)
 }
 
+/** Page by page, until one has room or brings nothing new: the list may ignore the offset. */
 async function recordSince(
   db: Database,
   client: AppDataClient,
@@ -71,11 +72,14 @@ async function recordSince(
   signal?: AbortSignal,
 ): Promise<number> {
   let recorded = 0
+  const seen = new Set<string>()
   for (let offset = 0; ; offset += MAX_FAILED_TASK_ROWS) {
     signal?.throwIfAborted()
     const failed = await client.listFailedTasks({ from, offset, limit: MAX_FAILED_TASK_ROWS })
     recorded += await insertFailures(db, failed)
-    if (failed.length < MAX_FAILED_TASK_ROWS) return recorded
+    const before = seen.size
+    for (const { id, function: fn, datetime } of failed) seen.add(`${id} ${fn} ${datetime?.getTime()}`)
+    if (failed.length < MAX_FAILED_TASK_ROWS || seen.size === before) return recorded
   }
 }
 

@@ -156,6 +156,17 @@ describe('what the service lists as failed', () => {
     ])
   })
 
+  test('ends with a page that brings nothing new, where the list ignores the offset', async () => {
+    const page = Array.from({ length: 1000 }, (_, n) => failureOf(`other-${n}`))
+    let asked = 0
+    const client = withFailures(async () => {
+      asked += 1
+      assert.ok(asked <= 2)
+      return page
+    })
+    assert.equal((await recordFailures(world.db, client, 'failures', NO_RESEND)).recorded, 0)
+  })
+
   test('is read page by page, each within the same day, and rows that come twice are kept once', async () => {
     const [own = ''] = await buyKeywords(['yoga'])
     const rows = Array.from({ length: 2100 }, (_, n) => failureOf(n % 3 === 0 ? own : `other-${n}`))

@@ -50,7 +50,10 @@ export function sortAnswers(answers: readonly TaskAnswer[]): SortedAnswers {
   for (const { tag, serviceId, statusCode, message, costMicros } of answers) {
     const parsed = parseTag(tag)
     if (parsed === null) continue
-    switch (classifyStatus(statusCode)) {
+    const statusClass = classifyStatus(statusCode)
+    // A refusal that costs something contradicts itself: the service's list decides.
+    if (costMicros > 0 && statusClass !== 'created' && statusClass !== 'ok') continue
+    switch (statusClass) {
       case 'created':
       case 'ok':
         if (serviceId !== null) created.push({ ...parsed, serviceId, costMicros })

@@ -154,6 +154,12 @@ export function readCallOutcome(
   return null
 }
 
+/** A refusal that nevertheless has a cost or a created task contradicts itself, and proves nothing. */
+function namesCreated({ costMicros, tasks }: Envelope): boolean {
+  const isCreated = ({ statusCode }: TaskReply) => ['created', 'ok'].includes(classifyStatus(statusCode))
+  return (costMicros ?? 0) > 0 || tasks.some(isCreated)
+}
+
 const HTTP_REFUSALS = { 401: 'account', 402: 'money', 404: 'not_found' } as const
 
 function readRefusal(
@@ -163,11 +169,10 @@ function readRefusal(
   const { httpStatus } = result
   const statusCode = envelope?.statusCode ?? httpStatus * 100
   const message = envelope?.message || `HTTP ${httpStatus}`
+  if (envelope !== null && namesCreated(envelope)) return null
   const cause = HTTP_REFUSALS[httpStatus as keyof typeof HTTP_REFUSALS]
   if (cause !== undefined) return { kind: 'refused', cause, statusCode, httpStatus, message }
   if (httpStatus !== 200 || envelope === null) return null
-  // A refusal that nevertheless lists a created task contradicts itself: then each task counts by itself.
-  if (envelope.tasks.some((task) => classifyStatus(task.statusCode) === 'created')) return null
   const statusClass = classifyCall(statusCode)
   switch (statusClass) {
     case 'account':

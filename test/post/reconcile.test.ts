@@ -5,6 +5,7 @@ import { RejectedError, UnreadableError } from '../../src/errors.ts'
 import { countSendingPosts, readUnknownPosts } from '../../src/ledger/posts.ts'
 import { claimPost } from '../../src/post/claim.ts'
 import { reconcileUnknownPosts } from '../../src/post/reconcile.ts'
+import { recoverForgottenTasks } from '../../src/post/recover.ts'
 import { settlePost } from '../../src/post/settle.ts'
 import type { AppDataClient } from '../../src/service/client.ts'
 import type { TaskIdQuery, TaskIdRow } from '../../src/service/task-ids.ts'
@@ -132,6 +133,22 @@ test('a list that lacks rows which it counts proves nothing: nothing is given ba
   assert.deepEqual(await countStates(world.db), { posting: 2 })
   await putFaults(world.sandboxUrl, {})
   assert.equal((await reconcile()).adopted, 2)
+})
+
+test('a list that is never whole ends the recovery with a sentence', async (t) => {
+  await loseAnswer(t, 'request', ['yoga'])
+  const rows = Array.from({ length: 1000 }, (_, n) => ({ id: `task-${n}`, tag: null }) as TaskIdRow)
+  let pages = 0
+  const client = withHistory(async () => {
+    pages += 1
+    assert.ok(pages <= 8)
+    return rows
+  })
+  await assert.rejects(
+    recoverForgottenTasks(world.db, client, { quietMs: 0, overdueAfterMs: 60_000 }),
+    /^UnavailableError: The tasks that the service lists of its unknown posts changed places each time/,
+  )
+  await world.db.sql`update ledger set recover_from = null`
 })
 
 describe('a POST that never arrived', () => {

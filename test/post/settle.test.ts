@@ -105,6 +105,13 @@ describe('each answer stands for its own task', () => {
     assert.deepEqual([40101, 40102, 40601, 50000, 50301, 12, 99999].map(kindOf), Array(7).fill('unknown'))
   })
 
+  test('but a refusal that has a cost proves nothing', () => {
+    for (const statusCode of [40006, 40200, 40202, 40501])
+      assert.deepEqual(sortAnswers([{ ...answerOf(tag, statusCode), costMicros: 1200 }]), {
+        ...{ created: [], failed: [], refused: [], undelivered: [] },
+      })
+  })
+
   test('in any order, twice, for another attempt or for nobody: the matching one counts, once', async () => {
     const claim = await claimKeywords(['yoga', 'pilates'])
     const [first = '', second = ''] = claim.tasks.map((task) => task.tag)

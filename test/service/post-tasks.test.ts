@@ -199,6 +199,18 @@ describe('a POST is unknown, and sent once only,', () => {
     ['when the body is JSON but no envelope', plainBody(200, '[]')],
     ['when the server fails', plainBody(500, 'oops')],
     ['when a failing server lists created tasks', envelope([created('a.1')], { httpStatus: 500 })],
+    ...[401, 402, 404].map((httpStatus): [string, Answer] => [
+      `when HTTP ${httpStatus} lists created tasks`,
+      envelope([created('a.1')], { httpStatus }),
+    ]),
+    [
+      'when HTTP 402 lists tasks that are done',
+      envelope([created('a.1', { status_code: 20000 })], { httpStatus: 402 }),
+    ],
+    [
+      'when a refusal of the call has a cost',
+      plainBody(200, JSON.stringify({ status_code: 40202, cost: 0.12, tasks: null })),
+    ],
     ['when the service fails inside', envelope(null, { status_code: 50000 })],
     ['when the store fails as a whole', envelope(null, { status_code: 40101 })],
     ['when there are no tasks', envelope(null)],

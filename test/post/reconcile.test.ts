@@ -125,10 +125,7 @@ test('a list that lacks rows which it counts proves nothing: nothing is given ba
   t.after(() => putFaults(world.sandboxUrl, {}))
   for (let scan = 1; scan <= 2; scan += 1) {
     await letPass('1 hour')
-    await assert.rejects(
-      reconcile(),
-      /was answered with a part of its list\. The answer counts 2 items and has 1/,
-    )
+    await assert.rejects(reconcile(), /was answered with a part of its list\. The answer counts/)
   }
   assert.deepEqual(await countStates(world.db), { posting: 2 })
   await putFaults(world.sandboxUrl, {})

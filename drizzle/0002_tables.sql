@@ -119,7 +119,11 @@ ALTER TABLE "chart_watch" ADD COLUMN "age_rating" text;
 --> statement-breakpoint
 ALTER TABLE "ledger" ADD COLUMN "opened_to" timestamp (6) with time zone DEFAULT '-infinity' NOT NULL;
 --> statement-breakpoint
+ALTER TABLE "ledger" ADD COLUMN "hold_reason" text;
+--> statement-breakpoint
 ALTER TABLE "ledger" ADD COLUMN "account" text;
+--> statement-breakpoint
+ALTER TABLE "restore_check" ADD COLUMN "places" text[] DEFAULT '{}' NOT NULL;
 --> statement-breakpoint
 ALTER TABLE "review" ADD COLUMN "helpful_count" integer;
 --> statement-breakpoint

@@ -11,7 +11,7 @@ import { correctIds } from '../ledger/correct-ids.ts'
 import { holdForRecovery, readRestoreState } from '../ledger/restored.ts'
 import { logDuplicates } from '../ledger/task-log.ts'
 import type { Logger } from '../log.ts'
-import { namesForgotten, renewCheck } from '../post/restored.ts'
+import { describeForgotten, namesForgotten, renewCheck } from '../post/restored.ts'
 import {
   EDGE_MS,
   type Range,
@@ -182,7 +182,9 @@ async function recordListed(
 async function holdIfRestored(db: Database, uncharged: readonly ListedTask[], range: Range): Promise<void> {
   const { installation, lastChargeAt } = await readRestoreState(db.sql)
   if (lastChargeAt === null) return
-  if (await namesForgotten(db.sql, installation, uncharged)) await holdForRecovery(db.sql, range.from)
+  if (await namesForgotten(db.sql, installation, uncharged)) {
+    await holdForRecovery(db.sql, range.from, describeForgotten(range.from))
+  }
 }
 
 function keepListed(row: TaskIdRow): ListedTask {

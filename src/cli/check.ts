@@ -1,5 +1,4 @@
 /** What `storerank check` does: asks what costs nothing, and buys one keyword of each store on request. */
-import { createInterface } from 'node:readline/promises'
 import { checkService } from '../check/check.ts'
 import type { CheckedService } from '../check/checked-service.ts'
 import type { Finding, Verdict } from '../check/finding.ts'
@@ -13,6 +12,7 @@ import { readStoreNames } from '../service/dialect.ts'
 import { formatUsd } from '../text/money.ts'
 import { countOf } from '../text/words.ts'
 import type { CommandContext } from './command.ts'
+import { confirm } from './confirm.ts'
 import type { DatabaseSession } from './database-session.ts'
 import { type Document, heading, type Part } from './document.ts'
 import { EXIT } from './exit-codes.ts'
@@ -104,7 +104,9 @@ async function buy({ yes }: CheckOptions, context: CommandContext): Promise<read
         '`storerank run` buys all of it.',
     )
   })
-  if (!yes && !(await confirm(price, context))) return null
+  const most = `costs ${formatUsd(price)} at most`
+  const unasked = `Nothing was bought: it ${most}. Say --yes to buy it without a terminal.`
+  if (!yes && !(await confirm(`One keyword of each store ${most}. Buy?`, unasked, context))) return null
   await withDatabase(context, ({ db }) => addTrialWatches(db))
   try {
     const { run } = await import('./run.ts')
@@ -113,27 +115,6 @@ async function buy({ yes }: CheckOptions, context: CommandContext): Promise<read
     return await withDatabase(context, ({ db }) => readTrial(db))
   } finally {
     await withDatabase(context, ({ db }) => endTrial(db))
-  }
-}
-
-async function confirm(
-  priceMicros: number,
-  { stderr, isTerminal, signal }: CommandContext,
-): Promise<boolean> {
-  const price = formatUsd(priceMicros)
-  if (!isTerminal || !process.stdin.isTTY) {
-    throw new ConfigurationError(
-      `Nothing was bought: it costs ${price} at most. Say --yes to buy it without a terminal.`,
-    )
-  }
-  const terminal = createInterface({ input: process.stdin, output: stderr })
-  try {
-    const answer = await terminal.question(`One keyword of each store costs ${price} at most. Buy? [y/N] `, {
-      signal,
-    })
-    return /^y(es)?$/i.test(answer.trim())
-  } finally {
-    terminal.close()
   }
 }
 

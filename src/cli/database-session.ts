@@ -40,7 +40,8 @@ export async function openDatabaseSession(
   const database = config.service === null ? SANDBOX_DATABASE : ACCOUNT_DATABASE
   const embedded = own === undefined ? await attach(context, database) : null
   const url = own ?? embedded?.url ?? ''
-  const db = openDatabase(url)
+  // The port of the embedded one may be another at each start.
+  const db = openDatabase(url, embedded === null ? {} : { place: embedded.dataDirectory })
   const close = async () => {
     await db.close()
     await embedded?.dispose()

@@ -1,10 +1,20 @@
 /** What `storerank recover` does: reads back, after a restore, what was bought since the backup. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { findJob } from '../../jobs/index.ts'
+import type { Database } from '../db/database.ts'
 import { ConfigurationError } from '../errors.ts'
 import { formatInstant } from '../instant.ts'
-import { adoptInstallationId, ignoreOtherInstallations, readRestoreState } from '../ledger/restored.ts'
-import { type RecoveredTasks, recoverForgottenTasks } from '../post/recover.ts'
+import {
+  adoptInstallationId,
+  readBrokenRecovery,
+  readRestoreState,
+  standApart,
+} from '../ledger/restored.ts'
+import {
+  type RecoveredTasks,
+  recoverForgottenTasks,
+  type RecoverOptions as TasksOptions,
+} from '../post/recover.ts'
 import { type Installation, rangeSinceLastCharge, readInstallations } from '../post/restored.ts'
 import { readOutstanding } from '../queue/cycle.ts'
 import { BUSY, executeJob, type Job, type JobContext } from '../queue/job.ts'
@@ -13,6 +23,7 @@ import { readFailedSince } from '../report/status.ts'
 import { formatUsd } from '../text/money.ts'
 import { formatCount } from '../text/words.ts'
 import type { CommandContext } from './command.ts'
+import { confirm } from './confirm.ts'
 import type { Document, Part } from './document.ts'
 import { EXIT } from './exit-codes.ts'
 import { createProgress } from './progress.ts'
@@ -27,6 +38,8 @@ const DAY_MS = 86_400_000
 interface RecoverOptions {
   /** Other storeranks go on on the account. */
   readonly apart: boolean
+  /** Without asking. */
+  readonly yes: boolean
   /** The one that an empty database stands in for. */
   readonly installation?: string
   /** Milliseconds. */
@@ -40,11 +53,7 @@ export async function recover(
 ): Promise<Document> {
   const progress = createProgress(context)
   try {
-    if (options.apart) {
-      await ignoreOtherInstallations(db.sql)
-      const done = 'This database stands apart: tasks of other storeranks on the account are left to them.'
-      return { parts: [done] }
-    }
+    if (options.apart) return await leaveOthers(db, options, context)
     await chooseInstallation(job, options.installation)
     const [clock] = await db.sql<{ now: Date }[]>`select clock_timestamp() as now`
     const began = clock?.now ?? new Date()
@@ -54,11 +63,17 @@ export async function recover(
         'themselves.',
     )
     progress.phase('reading what was bought')
-    const found = await runLocked(job, (readTo, recovered) =>
-      progress.update(`read to ${formatInstant(readTo)} · ${formatCount(recovered)} recovered`, {
-        recovered,
-      }),
-    )
+    const found = await runLocked(job, {
+      onProgress: (readTo, recovered) =>
+        progress.update(`read to ${formatInstant(readTo)} · ${formatCount(recovered)} recovered`, {
+          recovered,
+        }),
+      onWait: (until, why) => {
+        const waits = `waits until ${formatInstant(until)}: ${why}`
+        progress.update(waits, { waitsUntil: until.toISOString() })
+        tell(context, `This ${waits}. It may be broken off, and run again.`)
+      },
+    })
     if (found === BUSY) {
       const warning = 'Another process is recovering this database; nothing was done here.'
       return { parts: [], warnings: [warning], exitCode: EXIT.busy }
@@ -70,6 +85,22 @@ export async function recover(
     return { parts: await describeRecovered(job, found, left, began) }
   } finally {
     progress.stop()
+  }
+}
+
+/** What a recovery has read back already belongs to the database that goes on elsewhere. */
+async function leaveOthers(db: Database, { yes }: RecoverOptions, context: CommandContext): Promise<Document> {
+  const began = await readBrokenRecovery(db.sql)
+  if (began !== null && !yes) {
+    const what =
+      `A recovery that began at ${formatInstant(began)} has not ended: what it has read back stays here as ` +
+      'bought, and what it has not is bought again when this database stands apart'
+    const unasked = `${what}. Nothing was changed: run \`storerank recover\` to its end, or say --yes.`
+    if (!(await confirm(`${what}. Go on?`, unasked, context))) return { parts: ['Nothing was changed.'] }
+  }
+  await standApart(db)
+  return {
+    parts: ['This database stands apart: tasks of other storeranks on the account are left to them.'],
   }
 }
 
@@ -104,7 +135,7 @@ function describeChoice(found: readonly Installation[]): string {
 /** One recovery at a time, recorded in `job_run`. */
 async function runLocked(
   context: JobContext,
-  onProgress: (readTo: Date, recovered: number) => void,
+  told: Pick<TasksOptions, 'onProgress' | 'onWait'>,
 ): Promise<RecoveredTasks | typeof BUSY> {
   let found: RecoveredTasks | undefined
   const job: Job = {
@@ -115,7 +146,7 @@ async function runLocked(
     timeoutMs: DAY_MS,
     run: async ({ db, client, settings, log, signal }) => {
       const quiet = { quietMs: settings.reconcileQuietMs, overdueAfterMs: settings.overdueAfterMs }
-      found = await recoverForgottenTasks(db, client, { ...quiet, log, signal, onProgress })
+      found = await recoverForgottenTasks(db, client, { ...quiet, ...told, log, signal })
       const { from, to, ...counts } = found
       return { ...counts, from: from.toISOString(), to: to.toISOString() }
     },

@@ -1,4 +1,5 @@
 /** One runner's connections to Postgres. */
+import { parseDatabaseUrl } from '../database-url.ts'
 import { TIMINGS } from '../timings.ts'
 import { postgresOptions, TCP_KEEPALIVE, toStartupOptions, WRITER_SETTINGS } from './connection.ts'
 import type { SqlRunner } from './driver.ts'
@@ -12,6 +13,8 @@ export type { Transaction } from './transaction.ts'
 
 export interface Database {
   readonly url: string
+  /** Where it is reached: a copy of its files is at another place. */
+  readonly place: string
   readonly sql: SqlRunner
   readonly begin: Begin
   /**
@@ -33,6 +36,8 @@ export interface DatabaseOptions {
   /** Shown in pg_stat_activity. */
   readonly name?: string
   readonly maxConnections?: number
+  /** Instead of host, port and name of the database. */
+  readonly place?: string
 }
 
 const OBSERVER_IDLE_S = 10
@@ -56,6 +61,7 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
   const main = createPool({ ...shared, max: maxConnections }, observer.sql)
   return {
     url,
+    place: options.place ?? placeOf(url),
     sql: main.sql,
     begin: main.begin,
     permits: permits.sql,
@@ -66,4 +72,9 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
       await Promise.all([main, permits, observer].map((pool) => pool.close()))
     },
   }
+}
+
+function placeOf(url: string): string {
+  const { host, port, database } = parseDatabaseUrl(url)
+  return `${host}:${port}/${database}`
 }

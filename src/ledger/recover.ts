@@ -54,6 +54,7 @@ export async function recoverTasks(
     await insertForgottenTasks(tx)
     const { adopted, duplicates } = await adoptTasks(tx, tasks.map(toCreated), overdueAfterMs)
     total.netMicros += await bookKnownRefunds(tx)
+    await dropDueSlots(tx)
     total.adopted += adopted
     total.duplicates += duplicates
   }
@@ -221,6 +222,13 @@ export async function insertForgottenTasks(tx: Transaction): Promise<void> {
     moved as (${newReservations('reserving')}),
     ${insertSpendChanges}
     select`
+}
+
+/** A slot that was bought is not due any more, whatever the plan of the copy has said of it. */
+async function dropDueSlots(tx: Transaction): Promise<void> {
+  await tx`
+    delete from due_slot d using listed l join charge c using (service_id)
+    where d.target_id = l.target_id and d.slot = l.slot`
 }
 
 /**

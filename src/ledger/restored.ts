@@ -1,10 +1,10 @@
 /**
- * Whether this database is older than what was bought: the service's list holds tasks of this installation
- * that the ledger does not know. Then nothing is posted until `storerank recover` has read them back
- * (src/post/recover.ts).
+ * Whether another database may have bought what this one would buy: it is a copy, or the service lists tasks
+ * of this installation that the ledger does not know. Then nothing is posted until a person has said which of
+ * the two goes on, by `storerank recover` (src/post/recover.ts) or `storerank recover --apart`.
  */
-import type { SqlRunner, Transaction } from '../db/database.ts'
-import { formatMinute } from '../instant.ts'
+import type { Database, SqlRunner, Transaction } from '../db/database.ts'
+import { withLedgerLock } from './lock.ts'
 import { parseTag } from './tag.ts'
 
 export interface RestoreState {
@@ -23,40 +23,52 @@ export interface ListedTag {
   readonly tag: string | null
 }
 
-/** Of the job `recover`, which the command of that name runs. */
-const RECOVERY_LOCK = 'job recover'
 /** The list is compared again after this time, because two copies of one database may work at once. */
 const CHECK_AGAIN_MINUTES = 60
 
 /** Whether the service's list was compared with this very database within so many minutes; null: ever. */
 export async function isChecked(
-  db: SqlRunner,
+  { sql, place }: Database,
   withinMinutes: number | null = CHECK_AGAIN_MINUTES,
 ): Promise<boolean> {
-  const [row] = await db<{ checked: boolean }[]>`
-    select exists (
+  const [row] = await sql<{ checked: boolean }[]>`
+    select not is_copy() and exists (
       select from restore_check c
       where (c.checked_at > clock_timestamp() - make_interval(mins => ${withinMinutes}::int)) is not false
-        and c.server_started_at = pg_postmaster_start_time() and c.written_by = c.xmin::text
-        and c.database = (select d.oid::bigint from pg_database d where d.datname = current_database())
+        and c.server_started_at = pg_postmaster_start_time() and ${place}::text = any(c.places)
     ) as checked`
   return row?.checked ?? false
 }
 
-/** Writes down that the list was compared, and where. */
-export async function recordCheck(db: SqlRunner): Promise<void> {
-  await db`
-    insert into restore_check (checked_at, server_started_at, database, written_by)
-    select clock_timestamp(), pg_postmaster_start_time(), d.oid::bigint, pg_current_xact_id()::xid::text
+/** Writes down that the list was compared, and where. Of a copy: that it goes on, as a person has said. */
+export async function recordCheck({ sql, place }: Pick<Database, 'sql' | 'place'>): Promise<void> {
+  await sql`
+    insert into restore_check (checked_at, server_started_at, database, written_by, places)
+    select clock_timestamp(), pg_postmaster_start_time(), d.oid::bigint, pg_current_xact_id()::xid::text,
+      array[${place}::text]
     from pg_database d where d.datname = current_database()
     on conflict (only_one) do update set checked_at = excluded.checked_at,
       server_started_at = excluded.server_started_at,
-      database = excluded.database, written_by = excluded.written_by`
+      database = excluded.database, written_by = excluded.written_by,
+      places = array(select distinct unnest(case when is_copy() then '{}' else restore_check.places end
+        || excluded.places))`
+}
+
+/**
+ * A copy of the files of a database has all that its rows say of where they were written. It differs by its
+ * server, which has started since, and by the place where runners reach it.
+ * @returns whether it is such a copy, which it is from then on
+ */
+export async function noteMove({ sql, place }: Database): Promise<boolean> {
+  const { count } = await sql`
+    update restore_check c set written_by = '' where c.server_started_at <> pg_postmaster_start_time()
+      and cardinality(c.places) > 0 and ${place}::text <> all(c.places)`
+  return count > 0
 }
 
 /** The charges of the last day that has any are read by the index of their time. */
-export async function readRestoreState(db: SqlRunner): Promise<RestoreState> {
-  const [row] = await db<(RestoreState & { prunedBefore: Date | null })[]>`
+export async function readRestoreState(sql: SqlRunner): Promise<RestoreState> {
+  const [row] = await sql<(RestoreState & { prunedBefore: Date | null })[]>`
     select l.installation, l.recover_from as "recoverFrom", l.is_apart as "isApart", storerank_now() as now, (
       select max(c.at) from charge c where c.at >= (
         select max(begins_at) from (
@@ -75,30 +87,9 @@ export async function readRestoreState(db: SqlRunner): Promise<RestoreState> {
  * Why nothing may be posted, as a sentence for a person and for the posts that stay `ready`; null when
  * posting is allowed.
  */
-export async function readRestoreHold(db: SqlRunner): Promise<string | null> {
-  const [row] = await db<{ recoverFrom: Date | null; isNew: boolean }[]>`
-    select l.recover_from as "recoverFrom",
-      not exists (select from charge) and not exists (select from pruned_charge) as "isNew"
-    from ledger l`
-  if (row === undefined || row.recoverFrom === null) return null
-  const [lock] = await db<{ isHeld: boolean }[]>`select is_lock_held(${RECOVERY_LOCK}) as "isHeld"`
-  if (lock?.isHeld) {
-    return (
-      '`storerank recover` is at work on this database. Nothing is posted until it has ended, so that ' +
-      'nothing is paid for twice; then runners of ' +
-      '`start` go on by themselves.'
-    )
-  }
-  return row.isNew
-    ? 'The account has tasks of a storerank database, and this one has never bought anything. Nothing is ' +
-        'posted, so that nothing is ' +
-        'paid for twice. If it stands in for that one, run `storerank recover`; if that one goes on, ' +
-        'run `storerank recover --apart`.'
-    : `The service lists tasks of this database, posted after ${formatMinute(row.recoverFrom)}, that its ` +
-        'ledger does not know: it was restored from an ' +
-        'older copy, or another copy of it is at work. Nothing is posted, so that nothing is paid for ' +
-        'twice. Stop every other copy, ' +
-        'then run `storerank recover`.'
+export async function readRestoreHold(sql: SqlRunner): Promise<string | null> {
+  const [row] = await sql<{ hold: string | null }[]>`select restore_hold() as hold`
+  return row?.hold ?? null
 }
 
 /**
@@ -106,7 +97,7 @@ export async function readRestoreHold(db: SqlRunner): Promise<string | null> {
  * @returns their ids at the service
  */
 export async function findForgotten(
-  db: SqlRunner,
+  sql: SqlRunner,
   installation: string,
   listed: readonly ListedTag[],
 ): Promise<string[]> {
@@ -115,7 +106,7 @@ export async function findForgotten(
     return parsed?.origin?.installation === installation ? [{ id, taskId: parsed.taskId }] : []
   })
   if (own.length === 0) return []
-  const rows = await db<{ id: string }[]>`
+  const rows = await sql<{ id: string }[]>`
     select f.service_id as id
     from unnest(${own.map((task) => task.id)}::text[],
       ${own.map((task) => task.taskId)}::uuid[]) as f (service_id, task_id)
@@ -125,16 +116,30 @@ export async function findForgotten(
 }
 
 /**
- * Stops posting from now on. Of several calls the earliest instant stands. @param from by the clock of the
- * service
+ * Stops posting from now on. Of several calls the earliest instant stands, and the first reason.
+ * @param from by the clock of the service
+ * @param reason a sentence that says why, and what to do
  */
-export async function holdForRecovery(db: SqlRunner, from: Date): Promise<void> {
-  await db`update ledger set recover_from = least(recover_from, ${from}::timestamptz)`
+export async function holdForRecovery(sql: SqlRunner, from: Date, reason: string): Promise<void> {
+  await sql`
+    update ledger set recover_from = least(recover_from, ${from}::timestamptz),
+      hold_reason = coalesce(hold_reason, ${reason})`
 }
 
 /** Everything that was posted before is known now; null ends the recovery, and posting goes on. */
-export async function advanceRecovery(db: SqlRunner, to: Date | null): Promise<void> {
-  await db`update ledger set recover_from = ${to}`
+export async function advanceRecovery(sql: SqlRunner, to: Date | null): Promise<void> {
+  await sql`
+    update ledger set recover_from = ${to}::timestamptz,
+      hold_reason = case when ${to}::timestamptz is not null then hold_reason end`
+}
+
+/** When the recovery began that was broken off; null where there is none. */
+export async function readBrokenRecovery(sql: SqlRunner): Promise<Date | null> {
+  const [row] = await sql<{ startedAt: Date }[]>`
+    select r.started_at as "startedAt" from job_run r, ledger l
+    where r.job = 'recover' and r.state <> 'done' and l.recover_from is not null
+    order by r.slot desc limit 1`
+  return row?.startedAt ?? null
 }
 
 /** From now on this database is the one that posted the tasks of that installation. */
@@ -142,7 +147,19 @@ export async function adoptInstallationId(tx: Transaction, installation: string)
   await tx`update ledger set installation = ${installation}`
 }
 
-/** The tasks of other installations on the account belong to databases that go on. */
-export async function ignoreOtherInstallations(db: SqlRunner): Promise<void> {
-  await db`update ledger set is_apart = true, recover_from = null`
+/**
+ * From now on this database is one of its own beside others of the account, whose tasks it leaves to them.
+ * A copy gets an installation of its own, and what both of them have not sent yet, or may have sent, another
+ * id: else the tags of one would be taken for those of the other.
+ */
+export async function standApart(db: Database): Promise<void> {
+  await withLedgerLock(db, 'Standing apart', async (tx) => {
+    const isHeld = (await readRestoreHold(tx)) !== null
+    await tx`
+      update ledger set is_apart = true, recover_from = null, hold_reason = null,
+        installation = case when ${isHeld} then substr(replace(gen_random_uuid()::text, '-', ''), 1, 12)
+          else installation end`
+    if (isHeld) await tx`update task set id = uuid_v7() where state in ('planned', 'posting')`
+    await recordCheck({ sql: tx, place: db.place })
+  })
 }

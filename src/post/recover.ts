@@ -24,6 +24,8 @@ import { EDGE_MS, type Range, scanTaskHistory, slicesOf, waitUntilListed } from 
 export interface RecoverOptions extends ReconcileOptions {
   /** Tells of progress: up to when the list is read, and how many tasks were adopted. */
   readonly onProgress?: (readTo: Date, recovered: number) => void
+  /** Tells that it waits, until when and why. */
+  readonly onWait?: (until: Date, why: string) => void
 }
 
 export interface RecoveredTasks {
@@ -91,10 +93,13 @@ export async function recoverForgottenTasks(
     if (end < listedTo) begin = end
     else if (quietAtMs <= listedTo.getTime()) {
       await advanceRecovery(db.sql, null)
-      await recordCheck(db.sql)
+      await recordCheck(db)
       return { from, to: end, ...total, unreadable: unreadable.size }
     } else {
-      await sleep(quietAtMs - listedTo.getTime(), undefined, { signal: options.signal })
+      const waitMs = quietAtMs - listedTo.getTime()
+      const why = 'what another copy has sent until now may still arrive'
+      options.onWait?.(new Date(Date.now() + waitMs), why)
+      await sleep(waitMs, undefined, { signal: options.signal })
       begin = new Date(newestMs - EDGE_MS)
     }
     await advanceRecovery(db.sql, begin)
@@ -108,7 +113,7 @@ export async function recoverForgottenTasks(
 async function settleUnknownPosts(
   db: Database,
   client: AppDataClient,
-  options: ReconcileOptions,
+  options: RecoverOptions,
 ): Promise<void> {
   await markOverduePosts(db.sql)
   for (;;) {
@@ -119,6 +124,8 @@ async function settleUnknownPosts(
     if (unknownPosts === 0) return
     if (isComplete === false) throw new UnavailableError(describeIncomplete('of its unknown posts'))
     const waitMs = Math.max(0, (waitsUntil?.getTime() ?? 0) - Date.now())
+    const why = `${unknownPosts} posts whose answer was lost are looked for until then`
+    if (waitMs > 0) options.onWait?.(new Date(Date.now() + waitMs), why)
     await sleep(Math.min(waitMs, options.quietMs), undefined, { signal: options.signal })
   }
 }

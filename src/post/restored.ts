@@ -1,15 +1,18 @@
 /**
  * Before a process posts, it compares the newest tasks of the service's own list with the ledger, once an
- * hour for all processes of a database and once in each copy of it. A database that was restored from an
- * older copy would pay again for what was bought since.
+ * hour for all processes of a database and at each start of its server. A database that was restored from an
+ * older copy would pay again for what was bought since, and a copy beside its original for what that one
+ * buys.
  */
 import type { Database, SqlRunner } from '../db/database.ts'
 import { ConfigurationError, UnavailableError } from '../errors.ts'
+import { formatInstant, formatMinute } from '../instant.ts'
 import {
   findForgotten,
   holdForRecovery,
   isChecked,
   type ListedTag,
+  noteMove,
   type RestoreState,
   readRestoreHold,
   readRestoreState,
@@ -51,7 +54,7 @@ export async function checkForRestore(
   client: AppDataClient,
   signal?: AbortSignal,
 ): Promise<void> {
-  if (!(await isChecked(db.sql))) await checkOnce(db, client, signal)
+  if (!(await isChecked(db))) await checkOnce(db, client, signal)
 }
 
 /**
@@ -60,7 +63,7 @@ export async function checkForRestore(
  * @throws what `checkForRestore` throws
  */
 export async function renewCheck(db: Database, client: AppDataClient, signal?: AbortSignal): Promise<void> {
-  if (!(await isChecked(db.sql, RENEW_MINUTES))) await checkOnce(db, client, signal)
+  if (!(await isChecked(db, RENEW_MINUTES))) await checkOnce(db, client, signal)
 }
 
 /**
@@ -84,18 +87,18 @@ function checkOnce(db: Database, client: AppDataClient, signal?: AbortSignal): P
 }
 
 async function check(db: Database, client: AppDataClient, signal?: AbortSignal): Promise<void> {
+  if ((await readRestoreHold(db.sql)) !== null || (await noteMove(db))) return
   const state = await readRestoreState(db.sql)
-  if (state.recoverFrom !== null) return
   // Another copy may have posted until a moment ago, when this one took its place: nothing is clean before
   // that is listed.
-  if (!(await isChecked(db.sql, null))) await waitUntilListed(client, signal)
+  if (!(await isChecked(db, null))) await waitUntilListed(client, signal)
   const range = await rangeSinceLastCharge(client, state)
-  const isForgotten =
+  const reason =
     state.lastChargeAt === null
       ? await standsIn(db, client, range, state, signal)
       : await listsForgotten(db, client, range, state, signal)
-  if (isForgotten) await holdForRecovery(db.sql, range.from)
-  else await recordCheck(db.sql)
+  if (reason !== null) await holdForRecovery(db.sql, range.from, reason)
+  else await recordCheck(db)
 }
 
 /** From the last charge to the end of the list, by the clock of the service. */
@@ -122,20 +125,51 @@ export async function namesForgotten(
   return false
 }
 
-/** What an older copy has forgotten was posted after all that it knows, so that the newest tasks tell. */
+/** What to do about tasks that the ledger does not know. @param from by the clock of the service */
+export function describeForgotten(from: Date): string {
+  return (
+    `The service lists tasks of this database, posted after ${formatMinute(from)}, that its ledger does ` +
+    'not know: it was restored from an older copy, or another copy of it is at work. Nothing is posted, so ' +
+    'that nothing is paid for twice. Stop every other copy, then run `storerank recover`; if another one ' +
+    'goes on, run `storerank recover --apart` here.'
+  )
+}
+
+/** @param others of the account, as far as they were seen */
+function describeOthers(others: readonly Installation[]): string {
+  const [first] = others
+  const which = others.map(
+    ({ installation, tasks, lastPostedAt }) =>
+      `${installation} (${tasks === 1 ? '1 task' : `${tasks} tasks`} seen, the last posted at ` +
+      `${formatInstant(lastPostedAt)})`,
+  )
+  const one = others.length === 1
+  return (
+    `The account has tasks of ${one ? 'another storerank database' : 'other storerank databases'}, ` +
+    `${which.join(', ')}, and this one has never bought anything. Nothing is posted, so that nothing is ` +
+    `paid for twice, until you have said which it is. If it stands in for ${one ? 'that one' : 'one of them'}, ` +
+    `run \`storerank recover${one ? '' : ` --installation ${first?.installation}`}\`; if ` +
+    `${one ? 'that one goes' : 'they go'} on, run \`storerank recover --apart\`.`
+  )
+}
+
+/**
+ * What an older copy has forgotten was posted after all that it knows, so that the newest tasks tell.
+ * @returns why nothing may be posted; null where nothing is forgotten
+ */
 async function listsForgotten(
   db: Database,
   client: AppDataClient,
   range: Range,
   { installation }: RestoreState,
   signal?: AbortSignal,
-): Promise<boolean> {
+): Promise<string | null> {
   const lastCharge = new Date(range.from.getTime() + EDGE_MS)
   const keepOwn = (row: TaskIdRow) =>
     installationOf(row) === installation ? { id: row.id, tag: row.tag } : null
   const { found, isComplete } = await scanNewestTasks(client, range, lastCharge, keepOwn, signal)
-  if (await namesForgotten(db.sql, installation, found)) return true
-  if (isComplete) return false
+  if (await namesForgotten(db.sql, installation, found)) return describeForgotten(range.from)
+  if (isComplete) return null
   throw new UnavailableError(
     'The tasks that the service lists changed places each time they were read, so nothing is posted ' +
       'before they are read again.',
@@ -154,13 +188,15 @@ async function standsIn(
   range: Range,
   { isApart, installation }: RestoreState,
   signal?: AbortSignal,
-): Promise<boolean> {
+): Promise<string | null> {
+  const found = new Map<string, Installation>()
   for await (const page of readNewestPages(client, range, { signal })) {
-    const others = page.map(installationOf).filter((found) => found !== null && found !== installation)
-    if (others.length > 0 && !isApart) return true
-    if (await namesForgotten(db.sql, installation, page)) return true
+    if (await namesForgotten(db.sql, installation, page)) return describeForgotten(range.from)
+    countInstallations(page, found)
+    found.delete(installation)
+    if (found.size > 0 && !isApart) return describeOthers([...found.values()])
   }
-  return false
+  return null
 }
 
 /** A database of storerank, as far as the tags of its tasks tell of it. */
@@ -182,15 +218,19 @@ export async function readInstallations(
 ): Promise<Installation[]> {
   const found = new Map<string, Installation>()
   for await (const page of readNewestPages(client, range, { signal, waitsForLimit: true })) {
-    for (const row of page) {
-      const installation = installationOf(row)
-      if (installation === null) continue
-      const { tasks = 0, lastPostedAt = row.datetimePosted } = found.get(installation) ?? {}
-      const latest = lastPostedAt > row.datetimePosted ? lastPostedAt : row.datetimePosted
-      found.set(installation, { installation, tasks: tasks + 1, lastPostedAt: latest })
-    }
+    countInstallations(page, found)
   }
   return [...found.values()]
+}
+
+function countInstallations(page: readonly TaskIdRow[], found: Map<string, Installation>): void {
+  for (const row of page) {
+    const installation = installationOf(row)
+    if (installation === null) continue
+    const { tasks = 0, lastPostedAt = row.datetimePosted } = found.get(installation) ?? {}
+    const latest = lastPostedAt > row.datetimePosted ? lastPostedAt : row.datetimePosted
+    found.set(installation, { installation, tasks: tasks + 1, lastPostedAt: latest })
+  }
 }
 
 function installationOf({ tag }: TaskIdRow): string | null {

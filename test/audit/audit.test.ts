@@ -95,7 +95,7 @@ test('the check for which posts wait is made before it is due, and waits for no 
   const client = withHistory(world, async (query) => {
     // The day of an audit begins half an hour before midnight.
     if (query.from.getTime() % DAY_MS !== DAY_MS - HOUR_MS / 2) return world.client.listTaskIds(query)
-    isRecent.push(await isChecked(world.db.sql, 30))
+    isRecent.push(await isChecked(world.db, 30))
     await world.db.sql`
       update restore_check set checked_at = clock_timestamp() - interval '45 minutes',
         written_by = pg_current_xact_id()::xid::text`

@@ -120,7 +120,7 @@ async function measureOneByOne(url: string): Promise<Cost> {
 
 /** Posts a second. The last twentieth is not waited for: a post that is tried again waits for seconds. */
 async function measureRunners(db: Database, postIds: readonly string[]): Promise<number> {
-  await recordCheck(db.sql)
+  await recordCheck(db)
   const service = await startService([])
   const queue = await openQueue(db.url, LOG)
   const runners = Array.from({ length: RUNNERS }, () => startPartner('runner.ts', [db.url, service.url]))

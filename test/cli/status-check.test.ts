@@ -66,6 +66,14 @@ test('an operator sees what is wrong, in a word for the machine and a sentence f
   assert.match(recovered.stdout, /Nothing in it was missing here\./)
   assert.equal((await callCommand(['status', '--check'], options)).code, 0)
 
+  await database.sql`update ledger set recover_from = clock_timestamp() - interval '1 hour'`
+  await database.sql`update job_run set state = 'failed' where job = 'recover'`
+  const asks = await callCommand(['recover', '--apart'], options)
+  assert.equal(asks.code, 2)
+  assert.match(asks.stderr, /A recovery that began at .* has not ended: .*say --yes/)
+  assert.equal((await callCommand(['recover', '--apart', '--yes'], options)).code, 0)
+  assert.equal((await callCommand(['status', '--check'], options)).code, 0)
+
   const away = await callCommand(['status', '--check'], {
     home,
     env: { DATABASE_URL: 'postgres://x:y@127.0.0.1:9/z' },

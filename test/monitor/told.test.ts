@@ -37,7 +37,7 @@ const CASES: readonly Case[] = [
     begin: `update ledger set recover_from = now() - interval '1 day'`,
     end: 'update ledger set recover_from = null',
     metric: /^storerank_troubles\{kind="restored"\} 1$/m,
-    row: /^open work restored: The service lists tasks .*: run `storerank recover`\.$/,
+    row: /^open work restored: The service lists tasks .*, then run `storerank recover`\.$/,
   },
   {
     kind: 'outage',

@@ -15,10 +15,10 @@ import { storeFetched } from '../../src/history/store.ts'
 import type { FetchItem } from '../../src/ledger/hand-out.ts'
 import {
   adoptInstallationId,
-  ignoreOtherInstallations,
   isChecked,
   readRestoreHold,
   recordCheck,
+  standApart,
 } from '../../src/ledger/restored.ts'
 import { planDueTasks } from '../../src/plan/plan.ts'
 import { type RecoveredTasks, recoverForgottenTasks } from '../../src/post/recover.ts'
@@ -196,6 +196,12 @@ async function readHistory({ sql }: TestDatabase): Promise<string[]> {
   return rows.map((row) => JSON.stringify(row)).sort()
 }
 
+async function sweep(db: Database): Promise<string[]> {
+  const postIds: string[] = []
+  await sweepPosts(db, async (_tx, ids) => void postIds.push(...ids))
+  return postIds
+}
+
 async function recover(db: Database): Promise<RecoveredTasks> {
   const found = await recoverForgottenTasks(db, client, { ...RECOVER, signal: SIGNAL })
   // What was posted before the copy was made is overdue: hours have passed, which these tests do not wait
@@ -226,7 +232,7 @@ describe('a database that was restored from an older copy', () => {
 
     await assert.rejects(
       at(restored, (db) => refuseRestored(db, client)),
-      /its ledger does not know.*storerank recover/,
+      /is a copy of the one that has bought as \w{12}: .*storerank recover/,
     )
     const bought = (await readBooks()).length
     await at(restored, async (db) => post(db, await plan(db)))
@@ -243,7 +249,7 @@ describe('a database that was restored from an older copy', () => {
     await liveDay(restored)
     assertNothingTwice(await readMeasured())
     await assertBooksAgree(restored)
-    assert.equal(await at(restored, (db) => isChecked(db.sql)), true)
+    assert.equal(await at(restored, (db) => isChecked(db)), true)
   })
 
   test('may be ended in the middle of a recovery and recovered again', async () => {
@@ -270,7 +276,7 @@ describe('a database that was restored from an older copy', () => {
     const beside = await copy(original)
     await liveDay(original)
     await at(beside, async (db) => {
-      await recordCheck(db.sql)
+      await recordCheck(db)
       assert.equal(await readRestoreHold(db.sql), null)
       const day = { from: new Date(presentMs - DAY_MS), to: new Date(presentMs) }
       await auditPosted(db, client, day, { overdueAfterMs: 60_000 })
@@ -282,13 +288,33 @@ describe('a database that was restored from an older copy', () => {
     const original = await openTestDatabase()
     await watch(original)
     await liveDay(original)
-    assert.equal(await at(original, (db) => isChecked(db.sql)), true)
+    assert.equal(await at(original, (db) => isChecked(db)), true)
     const restored = await copy(original)
-    assert.equal(await at(restored, (db) => isChecked(db.sql)), false)
+    assert.equal(await at(restored, (db) => isChecked(db)), false)
     await original.sql`create table kept as select * from restore_check`
     await original.sql`delete from restore_check`
     await original.sql`insert into restore_check select * from kept`
-    assert.equal(await at(original, (db) => isChecked(db.sql)), false)
+    assert.equal(await at(original, (db) => isChecked(db)), false)
+  })
+
+  test('has no slot due any more that was bought, though a budget had cut it', async () => {
+    const original = await openTestDatabase()
+    await watch(original)
+    const restored = await copy(original)
+    await at(restored, async (db) => {
+      await standApart(db)
+      await db.begin((tx) => adoptInstallationId(tx, '0123456789ab'))
+      await planDueTasks(db, { ...BUDGET, maxDayMicros: 1200 }, async () => {})
+      assert.ok((await db.sql`select from due_slot where cut is not null`).count > 0)
+    })
+    await original.sql`update ledger set installation = '0123456789ab'`
+    await at(original, async (db) => post(db, await plan(db)))
+    await at(restored, async (db) => {
+      await recover(db)
+      assert.equal((await db.sql`select from due_slot where cut is not null`).count, 0)
+      assert.deepEqual(await plan(db), [])
+    })
+    assertNothingTwice(await readMeasured())
   })
 
   test('takes a task that failed at the store and was posted again for what it is', async () => {
@@ -305,13 +331,11 @@ describe('a database that was restored from an older copy', () => {
       >`select id from task where state = 'planned' and attempt = 2`
       assert.ok(again !== undefined)
       await endAttemptPauses(db.sql)
-      const postIds: string[] = []
-      await sweepPosts(db, async (_tx, ids) => void postIds.push(...ids))
-      await post(db, postIds)
+      await post(db, await sweep(db))
       await collect(db)
     })
     await at(restored, async (db) => {
-      await ignoreOtherInstallations(db.sql)
+      await standApart(db)
       const [own] = await original.sql<{ installation: string }[]>`select installation from ledger`
       await db.begin((tx) => adoptInstallationId(tx, own?.installation ?? ''))
       const found = await recover(db)
@@ -319,6 +343,66 @@ describe('a database that was restored from an older copy', () => {
     })
     await assertBooksAgree(restored)
     assert.deepEqual(await readHistory(restored), await readHistory(original))
+  })
+})
+
+/** The server of a copy of files has started since, and runners reach it elsewhere. */
+async function copyFiles(original: TestDatabase): Promise<TestDatabase> {
+  const target = await copy(original)
+  await at(target, async (db) => {
+    await recordCheck(db)
+    await db.sql`
+      update restore_check set server_started_at = server_started_at - interval '1 hour',
+        places = '{db.example.com:5432/ranks}', written_by = pg_current_xact_id()::xid::text`
+  })
+  return target
+}
+
+describe('a copy beside its original, at the very instant at which it was made', () => {
+  for (const [way, make] of Object.entries({ 'by a dump': copy, 'of the files': copyFiles })) {
+    test(`posts nothing before a person has said what it is: one ${way}`, async () => {
+      const original = await openTestDatabase()
+      await watch(original)
+      await liveDay(original)
+      await at(original, plan)
+      const beside = await make(original)
+      const bought = (await readBooks()).length
+      await at(beside, async (db) => {
+        await post(db, await sweep(db))
+        assert.match((await readRestoreHold(db.sql)) ?? '', /is a copy .*recover --apart` here/)
+      })
+      assert.equal((await readBooks()).length, bought, 'the copy has bought')
+      await at(original, async (db) => post(db, await sweep(db)))
+      assertNothingTwice(await readMeasured())
+
+      await at(beside, async (db) => {
+        await standApart(db)
+        await refuseRestored(db, client)
+        await post(db, await sweep(db))
+      })
+      const counts = new Map<string, number>()
+      for (const one of await readMeasured()) counts.set(one, (counts.get(one) ?? 0) + 1)
+      assert.equal(Math.max(...counts.values()), 2, 'the copy that stands apart buys for itself')
+      await at(original, async (db) => {
+        await auditPosted(db, client, { from: new Date(presentMs - DAY_MS), to: new Date(presentMs) }, RECOVER)
+        assert.equal(await readRestoreHold(db.sql), null)
+        assert.equal((await db.sql`select from charge where kind = 'duplicate'`).count, 0)
+      })
+    })
+  }
+
+  test('is no copy where its server has only started again, or is reached by another name too', async () => {
+    const original = await openTestDatabase()
+    await watch(original)
+    await liveDay(original)
+    await original.sql`
+      update restore_check set server_started_at = server_started_at - interval '1 hour',
+        written_by = pg_current_xact_id()::xid::text`
+    await at(original, (db) => refuseRestored(db, client))
+    await original.sql`update restore_check set places = '{db:5432/x}', written_by = pg_current_xact_id()::xid::text`
+    await at(original, (db) => refuseRestored(db, client))
+    const [check] = await original.sql<{ places: string[] }[]>`select places from restore_check`
+    assert.equal(check?.places.length, 2)
   })
 })
 
@@ -331,7 +415,7 @@ describe('an empty database', () => {
     const empty = await openTestDatabase()
     await assert.rejects(
       at(empty, (db) => refuseRestored(db, client)),
-      /stands in for that one.*--apart/,
+      /another storerank database, 0123456789ab \(\d+ tasks seen, the last posted at .*stands in.*--apart/,
     )
     await at(empty, async (db) => {
       const found = await readInstallations(client, {
@@ -362,7 +446,7 @@ describe('an empty database', () => {
     await at(other, async (db) => {
       await checkForRestore(db, client)
       assert.match((await readRestoreHold(db.sql)) ?? '', /--apart/)
-      await ignoreOtherInstallations(db.sql)
+      await standApart(db)
       await refuseRestored(db, client)
       assert.equal((await recover(db)).recovered, 0)
       assert.equal((await db.sql`select from charge`).count, 0)

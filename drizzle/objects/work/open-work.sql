@@ -1,9 +1,3 @@
-create or replace function is_recovering() returns boolean language sql stable security definer
-  set search_path = public, pg_temp as $$
-  select is_lock_held('job recover')
-$$;
-comment on function is_recovering() is 'Whether `storerank recover` is at work on this database.';
-
 create or replace view open_work as
 select w.kind, w.count, w.since, case when w.count > 0 then w.message end as message
 from (
@@ -16,8 +10,7 @@ from (
   from post p where p.state = 'unknown'
   union all
   select 'held_post', count(*), min(p.created_at), format('%s posts are not sent. %s', count(*), case
-    when exists (select from ledger where recover_from is not null) and is_recovering()
-      then '`storerank recover` is at work; they are sent when it has ended.'
+    when restore_hold() is not null then restore_hold()
     else (array_agg(p.problem order by p.created_at))[1] end)
   from post p where p.state = 'ready' and p.problem is not null
   union all
@@ -35,15 +28,8 @@ from (
     where p.state in ('sending', 'unknown')
   ) r
   union all
-  select 'restored', count(*), min(l.recover_from), case when count(*) > 0 and is_recovering()
-    then
-      'The service lists tasks of this database that it does not know, so nothing is posted. `storerank '
-      'recover` is at work: when it has '
-      'ended, posting goes on by itself.'
-    else
-      'The service lists tasks of this database that it does not know, so nothing is posted: run '
-      '`storerank recover`.' end
-  from ledger l where l.recover_from is not null
+  select 'restored', count(hold.reason), (select recover_from from ledger), min(hold.reason)
+  from restore_hold() hold (reason)
   union all
   select 'no_run', count(*), min(t.last_success_at),
     'No slots were planned since then, and some have passed: start `storerank start`, or look why '
@@ -70,8 +56,8 @@ comment on column open_work.kind is
   'has looked at yet), overdue (those of them whose result is late), budget_cut (due slots that the '
   'budget does not reach), unknown_post (posts whose answer was lost), held_post (posts that are ready '
   'and not sent), refused_task (tasks that the service refused for money or the account, and that are '
-  'tried again), restored (1 while nothing is posted because the database is older than what was bought),'
-  ' no_run (1 while nothing was planned for longer than the shortest watch lasts), or no_room (1 while '
+  'tried again), restored (1 while nothing is posted because another database may have bought the same), '
+  'no_run (1 while nothing was planned for longer than the shortest watch lasts), or no_room (1 while '
   'the database server cannot write).';
 comment on column open_work.since is
   'Of tasks, unplanned and budget_cut the oldest slot; of overdue when the longest awaited was posted; of'

@@ -11,6 +11,7 @@ export const recover = command({
     apart: flag('this database is a new one beside others on the account; reads nothing', {
       conflicts: ['installation'],
     }),
+    yes: flag('with --apart: do not ask where a recovery was broken off'),
     installation: option('<id>', 'the database that this empty one stands in for, where there are several'),
     wait: option('<duration>', 'longest wait for results, such as 90s or 45m', duration),
   },

@@ -302,6 +302,8 @@ export const ledger = pgTable(
      * not know, posted since that instant of the service's clock.
      */
     recoverFrom: instant('recover_from'),
+    /** Why it is set, as a sentence; null while it is not. */
+    holdReason: text('hold_reason'),
     /** The one account whose results this database holds; null before the first work. */
     account: text('account'),
     /** Another storerank works on the account: a new database takes no notice of its tasks. */
@@ -314,9 +316,9 @@ export const ledger = pgTable(
 )
 
 /**
- * One row: when the service's list was last compared with the ledger, and where the row was written. In a
- * copy of the database, however it was made, one of the three does not hold any more, so a copy is compared
- * before it posts.
+ * One row: when the service's list was last compared with the ledger, and where the row was written. It is
+ * written anew by a dump, by a template and by replication, and never by a migration that changes its rows:
+ * what it says of itself holds in one database alone, so a copy knows that it is one (`is_copy`).
  */
 export const restoreCheck = pgTable(
   'restore_check',
@@ -329,6 +331,8 @@ export const restoreCheck = pgTable(
     database: bigint('database', { mode: 'number' }).notNull(),
     /** The transaction that wrote the row: after `pg_restore` or COPY another one did (`xmin`). */
     writtenBy: text('written_by').notNull(),
+    /** Where runners reach the database. A copy of its files has started elsewhere, at another one. */
+    places: text('places').array().notNull().default(sql`'{}'`),
   },
   () => [check('restore_check_has_one_row', sql`only_one`)],
 )

@@ -14,8 +14,9 @@ import { describeSchema } from '../schema/describe.ts'
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/database.ts'
 
 const DRIZZLE = join(import.meta.dirname, '../../drizzle')
-const DATA = join(import.meta.dirname, 'upgrade-data.sql')
 const RELEASED = join(import.meta.dirname, 'released')
+/** Of the version under way. */
+const DATA = join(RELEASED, 'next.sql')
 
 type Rows = Record<string, Record<string, unknown>[]>
 
@@ -128,6 +129,12 @@ for (const released of [...versions, present]) {
     assert.equal(await describeSchema(sql), await describeSchema(fresh.sql))
   })
 }
+
+test('each release of the changelog is among them', () => {
+  const changelog = readFileSync(join(import.meta.dirname, '../../CHANGELOG.md'), 'utf8')
+  const released = [...changelog.matchAll(/^## \[(\d[\d.]*)\]/gm)].map(([, version]) => version)
+  assert.deepEqual(versions.map(({ version }) => version).sort(), released.sort())
+})
 
 /** drizzle/ as a later version may have it, with a migration of its own. */
 function writeLaterVersion(t: TestContext, migration: string) {

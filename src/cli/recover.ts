@@ -4,12 +4,7 @@ import { findJob } from '../../jobs/index.ts'
 import type { Database } from '../db/database.ts'
 import { ConfigurationError } from '../errors.ts'
 import { formatInstant } from '../instant.ts'
-import {
-  adoptInstallationId,
-  readBrokenRecovery,
-  readRestoreState,
-  standApart,
-} from '../ledger/restored.ts'
+import { adoptInstallationId, readBrokenRecovery, readRestoreState, standApart } from '../ledger/restored.ts'
 import {
   type RecoveredTasks,
   recoverForgottenTasks,
@@ -89,7 +84,11 @@ export async function recover(
 }
 
 /** What a recovery has read back already belongs to the database that goes on elsewhere. */
-async function leaveOthers(db: Database, { yes }: RecoverOptions, context: CommandContext): Promise<Document> {
+async function leaveOthers(
+  db: Database,
+  { yes }: RecoverOptions,
+  context: CommandContext,
+): Promise<Document> {
   const began = await readBrokenRecovery(db.sql)
   if (began !== null && !yes) {
     const what =

@@ -28,10 +28,10 @@ const CHECK_AGAIN_MINUTES = 60
 
 /** Whether the service's list was compared with this very database within so many minutes; null: ever. */
 export async function isChecked(
-  { sql, place }: Database,
+  { sql: db, place }: Database,
   withinMinutes: number | null = CHECK_AGAIN_MINUTES,
 ): Promise<boolean> {
-  const [row] = await sql<{ checked: boolean }[]>`
+  const [row] = await db<{ checked: boolean }[]>`
     select not is_copy() and exists (
       select from restore_check c
       where (c.checked_at > clock_timestamp() - make_interval(mins => ${withinMinutes}::int)) is not false
@@ -41,8 +41,8 @@ export async function isChecked(
 }
 
 /** Writes down that the list was compared, and where. Of a copy: that it goes on, as a person has said. */
-export async function recordCheck({ sql, place }: Pick<Database, 'sql' | 'place'>): Promise<void> {
-  await sql`
+export async function recordCheck({ sql: db, place }: Pick<Database, 'sql' | 'place'>): Promise<void> {
+  await db`
     insert into restore_check (checked_at, server_started_at, database, written_by, places)
     select clock_timestamp(), pg_postmaster_start_time(), d.oid::bigint, pg_current_xact_id()::xid::text,
       array[${place}::text]
@@ -59,16 +59,16 @@ export async function recordCheck({ sql, place }: Pick<Database, 'sql' | 'place'
  * server, which has started since, and by the place where runners reach it.
  * @returns whether it is such a copy, which it is from then on
  */
-export async function noteMove({ sql, place }: Database): Promise<boolean> {
-  const { count } = await sql`
+export async function noteMove({ sql: db, place }: Database): Promise<boolean> {
+  const { count } = await db`
     update restore_check c set written_by = '' where c.server_started_at <> pg_postmaster_start_time()
       and cardinality(c.places) > 0 and ${place}::text <> all(c.places)`
   return count > 0
 }
 
 /** The charges of the last day that has any are read by the index of their time. */
-export async function readRestoreState(sql: SqlRunner): Promise<RestoreState> {
-  const [row] = await sql<(RestoreState & { prunedBefore: Date | null })[]>`
+export async function readRestoreState(db: SqlRunner): Promise<RestoreState> {
+  const [row] = await db<(RestoreState & { prunedBefore: Date | null })[]>`
     select l.installation, l.recover_from as "recoverFrom", l.is_apart as "isApart", storerank_now() as now, (
       select max(c.at) from charge c where c.at >= (
         select max(begins_at) from (
@@ -87,8 +87,8 @@ export async function readRestoreState(sql: SqlRunner): Promise<RestoreState> {
  * Why nothing may be posted, as a sentence for a person and for the posts that stay `ready`; null when
  * posting is allowed.
  */
-export async function readRestoreHold(sql: SqlRunner): Promise<string | null> {
-  const [row] = await sql<{ hold: string | null }[]>`select restore_hold() as hold`
+export async function readRestoreHold(db: SqlRunner): Promise<string | null> {
+  const [row] = await db<{ hold: string | null }[]>`select restore_hold() as hold`
   return row?.hold ?? null
 }
 
@@ -97,7 +97,7 @@ export async function readRestoreHold(sql: SqlRunner): Promise<string | null> {
  * @returns their ids at the service
  */
 export async function findForgotten(
-  sql: SqlRunner,
+  db: SqlRunner,
   installation: string,
   listed: readonly ListedTag[],
 ): Promise<string[]> {
@@ -106,7 +106,7 @@ export async function findForgotten(
     return parsed?.origin?.installation === installation ? [{ id, taskId: parsed.taskId }] : []
   })
   if (own.length === 0) return []
-  const rows = await sql<{ id: string }[]>`
+  const rows = await db<{ id: string }[]>`
     select f.service_id as id
     from unnest(${own.map((task) => task.id)}::text[],
       ${own.map((task) => task.taskId)}::uuid[]) as f (service_id, task_id)
@@ -120,22 +120,22 @@ export async function findForgotten(
  * @param from by the clock of the service
  * @param reason a sentence that says why, and what to do
  */
-export async function holdForRecovery(sql: SqlRunner, from: Date, reason: string): Promise<void> {
-  await sql`
+export async function holdForRecovery(db: SqlRunner, from: Date, reason: string): Promise<void> {
+  await db`
     update ledger set recover_from = least(recover_from, ${from}::timestamptz),
       hold_reason = coalesce(hold_reason, ${reason})`
 }
 
 /** Everything that was posted before is known now; null ends the recovery, and posting goes on. */
-export async function advanceRecovery(sql: SqlRunner, to: Date | null): Promise<void> {
-  await sql`
+export async function advanceRecovery(db: SqlRunner, to: Date | null): Promise<void> {
+  await db`
     update ledger set recover_from = ${to}::timestamptz,
       hold_reason = case when ${to}::timestamptz is not null then hold_reason end`
 }
 
 /** When the recovery began that was broken off; null where there is none. */
-export async function readBrokenRecovery(sql: SqlRunner): Promise<Date | null> {
-  const [row] = await sql<{ startedAt: Date }[]>`
+export async function readBrokenRecovery(db: SqlRunner): Promise<Date | null> {
+  const [row] = await db<{ startedAt: Date }[]>`
     select r.started_at as "startedAt" from job_run r, ledger l
     where r.job = 'recover' and r.state <> 'done' and l.recover_from is not null
     order by r.slot desc limit 1`

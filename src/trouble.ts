@@ -109,7 +109,15 @@ const OF_DATABASE: readonly OfDatabase[] = [
     code: /^25006$/,
     what: 'The database of DATABASE_URL takes no changes, as a standby does that follows another server',
     remedy: 'status, plan, report, export and sql work on it; what writes needs the address of its primary.',
-    Kind: ConfigurationError,
+    Kind: UnavailableError,
+  },
+  {
+    // Of queries in parallel, with the code of a full disk: a container has 64 MB unless it is given more.
+    code: /^53\w{3}$/,
+    says: /shared memory/,
+    what: 'The database server has too little shared memory',
+    remedy: 'Its disk may have room: give its container more, such as shm_size: 256m.',
+    Kind: UnavailableError,
   },
   {
     // Out of disk, memory or another resource; a full disk refuses a login by the other message.

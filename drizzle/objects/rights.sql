@@ -18,7 +18,7 @@ grant select on
   app_review, app_slot, asked_interval, asked_period, audit_problem, backlog, budget_use, call_minute,
   channel_problem, charge_line, charge_problem, ended_task, job_outcome, known_job, list_follow,
   list_period, list_watch, money_zone, open_slot, open_work, owed_slot, pending_ranking, pending_slot,
-  pending_snapshot, place_problem, project_app, project_event, project_list, project_problem,
+  pending_snapshot, place_problem, plan_deadline, project_app, project_event, project_list, project_problem,
   project_target, rank_change, rank_history, rank_latest, ranked_apps, ranking_row, ranking_slot,
   reserving_task, service_state, slot_problem, spelling_problem, spend_daily, spend_difference,
   task_problem, twin_problem, unit_price, watch_cost, watch_part, watch_problem

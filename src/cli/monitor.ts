@@ -2,7 +2,7 @@
 import { JOBS } from '../../jobs/index.ts'
 import { sendHeartbeat } from '../monitor/heartbeat.ts'
 import { createMetrics, type Metrics } from '../monitor/metrics.ts'
-import { probeDatabase, probeHealth } from '../monitor/probes.ts'
+import { probeDatabase, probeHealth, probePlan } from '../monitor/probes.ts'
 import { startMonitorServer } from '../monitor/server.ts'
 import type { JobContext } from '../queue/job.ts'
 import { describeTrouble } from '../trouble.ts'
@@ -36,6 +36,7 @@ export async function startMonitor(
 ): Promise<Monitor> {
   const isHealthy = probeHealth(sinceLookMs)
   const isReady = probeDatabase(job.db, describeTrouble)
+  const isPlanned = probePlan(job.db)
   const { operationsListen: listen, heartbeatUrl } = config
   const server =
     listen === null
@@ -46,8 +47,8 @@ export async function startMonitor(
     heartbeatUrl === null
       ? null
       : setInterval(async () => {
-          if ((await isHealthy()) === null && (await isReady()) === null)
-            await sendHeartbeat(heartbeatUrl, log)
+          for (const isWell of [isHealthy, isReady, isPlanned]) if ((await isWell()) !== null) return
+          await sendHeartbeat(heartbeatUrl, log)
         }, beatEveryMs)
   return {
     close: async () => {

@@ -5,7 +5,7 @@ import type { Database } from '../db/database.ts'
 import { describeDistance, measureRoundTrip } from '../db/round-trip.ts'
 import { UnavailableError } from '../errors.ts'
 import { claimDatabaseFor } from '../ledger/owner.ts'
-import { readLackOfRoom } from '../monitor/sources/operation.ts'
+import { readLackOfRoom, readReadOnly } from '../monitor/sources/operation.ts'
 import type { JobContext } from '../queue/job.ts'
 import { openQueue } from '../queue/queue.ts'
 import { nameRunner } from '../queue/runner.ts'
@@ -41,9 +41,9 @@ export async function openWorkSession(context: CommandContext): Promise<WorkSess
   }
 }
 
-/** A server without room answers, and refuses what writes. */
-async function requireDiskSpace(db: Database): Promise<void> {
-  const reason = await readLackOfRoom(db)
+/** A server without room, and a standby, answer and refuse what writes. */
+async function requireChanges(db: Database): Promise<void> {
+  const reason = (await readReadOnly(db)) ?? (await readLackOfRoom(db))
   if (reason !== null) throw new UnavailableError(reason)
 }
 
@@ -55,7 +55,7 @@ async function tellDistance(db: Database, context: CommandContext): Promise<void
 
 async function openWork(session: DatabaseSession, context: CommandContext): Promise<WorkSession> {
   const { config, signal } = context
-  const log = createOutageLog(context.log, () => requireDiskSpace(session.db))
+  const log = createOutageLog(context.log, () => requireChanges(session.db))
   const isFirst = await claimDatabaseFor(
     session.db,
     config.service === null ? 'the sandbox' : `the account ${config.service.login}`,

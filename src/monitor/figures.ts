@@ -3,14 +3,26 @@ import type { Database } from '../db/database.ts'
 import { oneRow } from '../db/one-row.ts'
 import type { MonitorSettings, Source } from './figure.ts'
 import { account, books, budgets, money } from './sources/money.ts'
-import { jobs, noRoom, outage, queue, restoreHold, service, undelivered } from './sources/operation.ts'
+import {
+  jobs,
+  noRoom,
+  outage,
+  planning,
+  queue,
+  readOnly,
+  restoreHold,
+  service,
+  undelivered,
+} from './sources/operation.ts'
 import { work } from './sources/work.ts'
 
 /** Those with the most urgent troubles first, as docs/operations.md has them. */
 const SOURCES = {
   noRoom,
+  readOnly,
   restoreHold,
   outage,
+  planning,
   jobs,
   work,
   budgets,

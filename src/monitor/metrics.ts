@@ -16,7 +16,7 @@ export interface Metrics {
   read(): Promise<Figures>
   /**
    * The text; when the database cannot be read it has `storerank_database_up 0` and what the process knows of
-   * itself.
+   * itself. When it takes no changes it has the figures, and 0 as well.
    */
   render(): Promise<string>
 }
@@ -69,13 +69,10 @@ export function createMetrics(
   return {
     read,
     render: async () => {
-      const answered = read().then(
-        () => true,
-        () => false,
-      )
-      const isUp = await Promise.race([answered, sleep(answerMs, false, { ref: false })])
-      if (!isUp) for (const each of [shown, problems, ofProcess]) each.forget()
-      ofProcess.set(isUp)
+      const answered = read().catch(() => null)
+      const figures = await Promise.race([answered, sleep(answerMs, null, { ref: false })])
+      if (figures === null) for (const each of [shown, problems, ofProcess]) each.forget()
+      ofProcess.set(figures?.readOnly === null)
       return registry.metrics()
     },
   }
@@ -95,7 +92,8 @@ function createGauge(registry: Registry, name: string, help: string, labels: rea
 }
 
 function createDatabaseUp(registry: Registry): Gauge {
-  const help = 'Whether the database was asked and answered: while it is 0, its figures are missing.'
+  const help =
+    'Whether the database was asked, answered, and takes changes; without an answer its figures are missing.'
   return createGauge(registry, 'database_up', help)
 }
 

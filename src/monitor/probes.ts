@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../db/database.ts'
 import { requireCurrentSchema } from '../db/migrate.ts'
 import type { Probe } from './server.ts'
+import { readPlanDeadline, readReadOnly } from './sources/operation.ts'
 
 /** The scheduler looks every minute, and after trouble every five seconds. */
 const LATE_MS = 180_000
@@ -20,19 +21,27 @@ export function probeHealth(sinceLookMs: () => number): Probe {
 }
 
 /**
- * Ready: the database answers, and its schema is that of this version.
+ * Ready: the database answers, takes changes, and its schema is that of this version.
  * @param describe the sentence for what a database driver threw; null when it has none
  */
 export function probeDatabase(db: Database, describe: (error: unknown) => Error | null): Probe {
-  return async () => {
-    const answer = requireCurrentSchema(db).then(
-      () => null,
-      (error: unknown) =>
-        describe(error)?.message ?? (error instanceof Error ? error.message : String(error)),
+  return () =>
+    within(
+      requireCurrentSchema(db)
+        .then(() => readReadOnly(db))
+        .catch(
+          (error: unknown) =>
+            describe(error)?.message ?? (error instanceof Error ? error.message : String(error)),
+        ),
     )
-    const late = sleep(READY_WITHIN_MS, `The database did not answer within ${READY_WITHIN_MS / 1000} s.`, {
-      ref: false,
-    })
-    return Promise.race([answer, late])
-  }
+}
+
+/** Whether all that is due is planned in time, by this runner or another: for the heartbeat. */
+export function probePlan(db: Database): Probe {
+  return () => within(readPlanDeadline(db).then((deadline) => deadline?.late ?? null, String))
+}
+
+function within(answer: Promise<string | null>): Promise<string | null> {
+  const late = `The database did not answer within ${READY_WITHIN_MS / 1000} s.`
+  return Promise.race([answer, sleep(READY_WITHIN_MS, late, { ref: false })])
 }

@@ -33,7 +33,8 @@ export interface OpenWork {
  * has room takes a file.
  */
 export async function readOpenWork(db: Database): Promise<OpenWork[]> {
-  return db.sql<OpenWork[]>`select kind, count, since from open_work where kind <> 'no_room'`
+  return db.sql<OpenWork[]>`
+    select kind, count, since from open_work where kind not in ('no_room', 'no_run', 'read_only')`
 }
 
 const BACKLOG_STATES = ['planned', 'posting', 'posted', 'budget_cut'] as const

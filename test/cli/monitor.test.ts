@@ -11,12 +11,12 @@ import { startMonitor } from '../../src/cli/monitor.ts'
 import { openDatabase } from '../../src/db/database.ts'
 import type { JobContext } from '../../src/queue/job.ts'
 import { Secret } from '../../src/secret.ts'
-import { createTestDatabase } from '../support/database.ts'
+import { createTestDatabase, sayStandby } from '../support/database.ts'
 import { until } from '../support/embedded.ts'
 
 const BEAT_EVERY_MS = 50
 
-test('start beats while it is well, not while its schedule hangs or the database is away', async (t) => {
+test('start beats while it is well, not while its schedule hangs, nothing plans or the database is away', async (t) => {
   let beats = 0
   const server = createServer((_request, response) => {
     beats += 1
@@ -73,4 +73,12 @@ test('start beats while it is well, not while its schedule hangs or the database
   await staysSilent('the database is away')
   await admin`alter database ${admin(name)} allow_connections true`
   await beatsAgain()
+  await database.sql.unsafe(sayStandby(true))
+  await staysSilent('the database takes no changes')
+  await database.sql.unsafe(sayStandby(false))
+  await beatsAgain()
+  await database.sql`
+    insert into keyword_watch (project, store, keyword, location_code, language_code)
+    values ('p', 'ios_store', 'yoga', 2840, 'en')`
+  await staysSilent('nothing plans what is due')
 })

@@ -80,6 +80,11 @@ describe('describeTrouble', () => {
   test('knows a connection that pg has lost by its message, and a server without room by its code', () => {
     const lost = describeTrouble(new Error('Connection terminated unexpectedly'))
     assert.match(lost?.message ?? '', /cannot be reached: Connection terminated unexpectedly\./)
+    const segment = 'could not resize shared memory segment "/PostgreSQL.1" to 8388608 bytes: No space left'
+    const little = describeTrouble(coded('53100', segment))
+    assert.match(little?.message ?? '', /^The database server has too little shared memory: .*shm_size/)
+    const standby = describeTrouble(coded('25006', 'cannot execute INSERT in a read-only transaction'))
+    assert.ok(standby instanceof UnavailableError, 'a failover passes')
     const full = describeTrouble(coded('53100', 'could not extend file: No space left on device'))
     assert.ok(full instanceof UnavailableError)
     assert.match(full.message, /No space left on device\. Make room on its disk/)
@@ -89,7 +94,7 @@ describe('describeTrouble', () => {
   })
 
   test('takes a refused login for a setting', () => {
-    for (const code of ['28P01', '28000', '3D000', '42501', '25006']) {
+    for (const code of ['28P01', '28000', '3D000', '42501']) {
       assert.ok(describeTrouble(coded(code)) instanceof ConfigurationError, code)
     }
   })

@@ -41,7 +41,10 @@ test('an operator sees what is wrong, in a word for the machine and a sentence f
       values ('p', 'ios_store', 'yoga', 2840, 'en')`
   const idle = await callCommand(['status', '--check'], options)
   assert.equal(idle.code, 1)
-  assert.match(idle.stdout, /^no_run: Nothing was ever planned, .*Start `storerank start`/)
+  assert.match(
+    idle.stdout,
+    /^no_run: Nothing was ever planned, and what is due waits for it: start `storerank start`/,
+  )
 
   const file = join(home, 'storerank.prom')
   const ran = await callCommand(['run', '--metrics', file], options)

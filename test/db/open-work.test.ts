@@ -25,22 +25,62 @@ test('a server that cannot write is told of by reading', async () => {
   })
 })
 
-test('runners that have planned nothing for longer than the shortest watch lasts are told of', async () => {
-  const { sql } = database
-  const told = async () => (await ask(sql, 'no_run')).count
-  const ran = (ago: string) => sql`
-    insert into job_run (job, slot, state, ended_at)
-    values ('track', clock_timestamp() - ${ago}::text::interval, 'done',
-      clock_timestamp() - ${ago}::text::interval)`
-  assert.equal(await told(), 0)
-  await sql`
-    insert into keyword_watch (project, store, keyword, location_code, language_code, every)
-    values ('p', 'ios_store', 'yoga', 2840, 'en', '6 hours')`
-  assert.match((await ask(sql, 'no_run')).message ?? '', /start `storerank start`, or look why the cron job/)
-  await ran('7 hours 10 minutes')
-  assert.equal(await told(), 1)
-  await ran('6 hours 50 minutes')
-  assert.equal(await told(), 0)
+describe('a plan is late', () => {
+  const START = '2026-03-09T13:00:00.000Z'
+  const RUN = '2026-03-09T13:00:00.250Z'
+  /** The interval of the watch, the slot of the last plan, the present, and whether a plan is late then. */
+  const CASES = [
+    ['1 day', START, '2026-03-10T01:59:00Z', 0],
+    ['1 day', START, '2026-03-10T02:01:00Z', 1],
+    ['1 day', RUN, '2026-03-10T11:59:00Z', 0],
+    ['1 day', RUN, '2026-03-10T12:01:00Z', 1],
+    ['1 hour', START, '2026-03-09T14:29:00Z', 0],
+    ['1 hour', START, '2026-03-09T14:31:00Z', 1],
+    ['1 hour', RUN, '2026-03-09T14:31:00Z', 1],
+    ['7 days', START, '2026-03-16T01:59:00Z', 0],
+    ['7 days', START, '2026-03-16T02:01:00Z', 1],
+    ['7 days', RUN, '2026-03-19T11:59:00Z', 0],
+    ['7 days', RUN, '2026-03-19T12:01:00Z', 1],
+  ] as const
+  for (const [every, last, now, late] of CASES)
+    test(`${every}, planned by the slot ${last}: ${late} at ${now}`, async (t) => {
+      const { db, ...planning } = await createPlanning()
+      t.after(() => planning.drop())
+      const told = () => ask(db.sql, 'no_run')
+      await planning.setNow('2026-03-09T12:59:00Z')
+      assert.equal((await told()).count, 0, 'nothing is watched')
+      await planning.watch('fitness', ['yoga'], { every })
+      const { count, message } = await told()
+      assert.equal(count, 1)
+      assert.match(message ?? '', /^Nothing was ever planned.*start `storerank start`, or look why the cron/)
+      await planning.plan()
+      await planning.measure()
+      await db.sql`insert into job_run (job, slot, state, ended_at) values ('track', ${last}, 'done', ${last})`
+      assert.equal((await told()).count, 0, 'all is planned')
+      await planning.setNow(now)
+      assert.equal((await told()).count, late)
+      await openDueSlots(db)
+      assert.equal((await told()).count, late, 'what was opened and not planned is as late')
+    })
+
+  test('not for a watch that is new, and not while a plan is at work', async (t) => {
+    const { db, ...planning } = await createPlanning()
+    t.after(() => planning.drop())
+    const told = async () => (await ask(db.sql, 'no_run')).count
+    await db.sql`insert into job_run (job, slot, state, ended_at) values ('track', ${START}, 'done', ${START})`
+    await planning.setNow('2026-03-10T18:00:00Z')
+    await planning.watch('fitness', ['yoga'])
+    assert.equal(await told(), 0)
+    await openDueSlots(db)
+    const began = (ago: string) => db.sql`
+      insert into job_run (job, slot, state, started_at)
+      values ('track', '2026-03-10T18:00:00Z', 'running', clock_timestamp() - ${ago}::text::interval)
+      on conflict (job, slot) do update set started_at = excluded.started_at`
+    await began('14 minutes')
+    assert.equal(await told(), 0)
+    await began('16 minutes')
+    assert.equal(await told(), 1)
+  })
 })
 
 describe('what is due and was not planned', () => {

@@ -144,6 +144,7 @@ describe('the metrics', () => {
       'job_runs_last_day',
       'oldest_due_slot_age_seconds',
       'overdue_tasks',
+      'plan_due_timestamp_seconds',
       'problems',
       'queue_jobs',
       'refused_tasks',

@@ -8,7 +8,7 @@ import { type Database, openDatabase } from '../../src/db/database.ts'
 import { createMetrics } from '../../src/monitor/metrics.ts'
 import { SETTINGS } from '../bench/settings.ts'
 import { readProblemsPanel } from '../grafana/problems-panel.ts'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { createTestDatabase, sayStandby, type TestDatabase } from '../support/database.ts'
 
 interface Case {
   readonly kind: string
@@ -33,6 +33,13 @@ const POSTED = `
 
 const CASES: readonly Case[] = [
   {
+    kind: 'read_only',
+    begin: sayStandby(true),
+    end: sayStandby(false),
+    metric: /^storerank_troubles\{kind="read_only"\} 1$/m,
+    row: /^open work read_only: The database takes no changes: it is a standby, .*by itself\.$/,
+  },
+  {
     kind: 'restored',
     begin: `update ledger set recover_from = now() - interval '1 day'`,
     end: 'update ledger set recover_from = null',
@@ -50,14 +57,11 @@ const CASES: readonly Case[] = [
   },
   {
     kind: 'no_run',
-    begin:
-      `update job_run set slot = slot - interval '2 days', started_at = started_at - interval '2 days', ` +
-      `ended_at = ended_at - interval '2 days'`,
-    end:
-      `update job_run set slot = slot + interval '2 days', started_at = started_at + interval '2 days', ` +
-      `ended_at = ended_at + interval '2 days'`,
+    begin: `update watch_period set started_at = now() - interval '13 hours';
+      update period_change set from_slot = now() - interval '13 hours'`,
+    end: 'update watch_period set started_at = now(); update period_change set from_slot = now()',
     metric: /^storerank_troubles\{kind="no_run"\} 1$/m,
-    row: /^open work no_run: No slots were planned since then, .*\.$/,
+    row: /^open work no_run: Nothing was planned since .*\.$/,
   },
   {
     kind: 'unknown_posts',
@@ -121,7 +125,9 @@ describe('what an operator is told', () => {
   for (const { kind, begin, end, metric, row } of CASES) {
     test(`${kind}, in the metrics and on the dashboard, and no more when it is over`, async () => {
       await db.sql.unsafe(begin)
-      assert.match(await readMetrics(), metric)
+      const text = await readMetrics()
+      assert.match(text, metric)
+      assert.equal(/^storerank_database_up 1$/m.test(text), kind !== 'read_only')
       const shown = await readPanel()
       assert.ok(
         shown.some((line) => row.test(line)),

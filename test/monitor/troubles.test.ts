@@ -13,7 +13,6 @@ const TRACK = {
   done: 1,
   failed: 0,
   missed: 0,
-  shortestEveryS: 86_400,
 }
 const BALANCE = {
   budget: 'x',
@@ -44,6 +43,7 @@ const WELL = {
     refusedTasks: 0,
     refusedBecause: null,
   },
+  planning: null,
   jobs: [TRACK],
   money: [],
   budgets: [],
@@ -53,6 +53,7 @@ const WELL = {
   outage: null,
   restoreHold: null,
   noRoom: null,
+  readOnly: null,
   undelivered: [],
   books: { differences: 0, duplicateMicros: 0 },
 }
@@ -74,6 +75,7 @@ const CASES: readonly (readonly [what: string, changes: Changes, kinds: readonly
     { restoreHold: 'Run `storerank recover`.', work: { heldPosts: 2, heldBecause: 'x' } },
     ['restored'],
   ],
+  ['a standby', { readOnly: 'The database takes no changes.' }, ['read_only']],
   ['a channel', { undelivered: ['The channel "ops" was disabled.'] }, ['not_told']],
   ['an outage', { outage: { since: before(1), checkedAt: AT } }, ['outage']],
   ['posts that are held', { work: { heldPosts: 2, heldBecause: 'Refused (40210).' } }, ['not_posted']],
@@ -88,11 +90,8 @@ const CASES: readonly (readonly [what: string, changes: Changes, kinds: readonly
   ['one that is not', { budgets: [{ ...BALANCE, warning: 'Add money.' }] }, ['balance']],
   ['books that differ', { books: { differences: 2, duplicateMicros: 0 } }, ['books']],
   ['a charge too many', { books: { differences: 0, duplicateMicros: 1200 } }, ['books']],
-  ['a plan as long ago as a slot lasts', planned(before(24.5)), []],
-  ['a plan longer ago', planned(before(25.5)), ['no_run']],
-  ['a plan longer ago than an hourly slot', planned(before(2.5), { shortestEveryS: 3_600 }), ['no_run']],
-  ['no plan ever', planned(null, { state: null }), ['no_run']],
-  ['no plan, and no watch', planned(before(1000), { shortestEveryS: null }), []],
+  ['a plan that is due later', { planning: { dueBy: AT, late: null } }, []],
+  ['a plan that is late', { planning: { dueBy: before(1), late: 'Nothing was planned.' } }, ['no_run']],
 ]
 
 for (const [what, { work, ...changes }, kinds] of CASES) {

@@ -80,6 +80,12 @@ export async function migrateLater(sql: AnySql): Promise<void> {
     select 'later', max(created_at) + 1 from drizzle.__drizzle_migrations`
 }
 
+/** SQL that has a database say that it is a standby, or that it is none. Plans are made anew. */
+export const sayStandby = (isStandby: boolean): string => `
+  create or replace function pg_catalog.pg_is_in_recovery() returns boolean language sql volatile
+    parallel safe return ${isStandby};
+  alter table ledger set (fillfactor = 100)`
+
 async function createDatabase(template: string, options = ''): Promise<TestDatabase> {
   const adminUrl = environment('TEST_DATABASE_URL')
   const name = `${environment('TEST_TEMPLATE_DATABASE')}_${randomBytes(6).toString('hex')}`

@@ -31,22 +31,21 @@ from (
   select 'restored', count(hold.reason), (select recover_from from ledger), min(hold.reason)
   from restore_hold() hold (reason)
   union all
-  select 'no_run', count(*), min(t.last_success_at),
-    'No slots were planned since then, and some have passed: start `storerank start`, or look why '
-    'the cron job of `storerank run` does not run.'
-  from (select min(w.every) as shortest from watch_period w where w.ended_at is null
-    and w.target_id is not null) p
-  left join lateral (
-    select r.ended_at as last_success_at from job_run r where r.job = 'track' and r.state = 'done'
-      order by r.slot desc limit 1
-  ) t on true
-  where p.shortest is not null and (t.last_success_at > clock_timestamp() - p.shortest
-    - interval '1 hour') is not true
+  select 'no_run', count(*), min(d.planned_at), format(
+    '%s, and what is due waits for it: start `storerank start`, or look why the cron job of `storerank run` '
+    'does not run.',
+    coalesce('Nothing was planned since ' || utc_minute(min(d.planned_at)), 'Nothing was ever planned'))
+  from plan_deadline d where d.due_by < clock_timestamp()
   union all
   select 'no_room', count(r.reason), null,
     format('The database server cannot write: %s. Make room on its disk; nothing is lost, and the work '
     'goes on by itself.', min(r.reason))
   from lack_of_room() r (reason)
+  union all
+  select 'read_only', count(*), null,
+    'The database takes no changes: it is a standby, as after a failover. Give DATABASE_URL the address of '
+    'the primary; nothing is lost, and the work goes on by itself.'
+  from (select) s where pg_is_in_recovery()
 ) w;
 comment on view open_work is
   'What has not ended, by kind, one row for each whether there is any or not: what is due, what is '
@@ -57,8 +56,8 @@ comment on column open_work.kind is
   'budget does not reach), unknown_post (posts whose answer was lost), held_post (posts that are ready '
   'and not sent), refused_task (tasks that the service refused for money or the account, and that are '
   'tried again), restored (1 while nothing is posted because another database may have bought the same), '
-  'no_run (1 while nothing was planned for longer than the shortest watch lasts), or no_room (1 while '
-  'the database server cannot write).';
+  'no_run (1 while a plan is late: plan_deadline), no_room (1 while the database server cannot write), or '
+  'read_only (1 while it is a standby).';
 comment on column open_work.since is
   'Of tasks, unplanned and budget_cut the oldest slot; of overdue when the longest awaited was posted; of'
   ' the others since when.';

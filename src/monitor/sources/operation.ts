@@ -3,11 +3,7 @@ import { describeOutage, readPostingOutage, readServiceTroubles } from '../../ac
 import type { Database } from '../../db/database.ts'
 import { formatMinute } from '../../instant.ts'
 import { readRestoreHold } from '../../ledger/restored.ts'
-import { ageS, isOlder, source } from '../figure.ts'
-
-/** Later than the shortest `every` of all watches: a slot has passed, and no plan has looked at it. */
-const PLAN_GRACE_HOURS = 1
-const HOUR_S = 3_600
+import { ageS, source } from '../figure.ts'
 
 /** Why the server cannot write; null while it can. */
 export async function readLackOfRoom({ sql }: Database): Promise<string | null> {
@@ -23,6 +19,21 @@ export const noRoom = source({
         ? null
         : `The database server cannot write: ${reason}. Make room on its disk; nothing is lost, and the ` +
           'work goes on by itself.',
+  },
+})
+
+/** Why the database takes no changes; null while it does. */
+export async function readReadOnly({ sql }: Database): Promise<string | null> {
+  const [row] = await sql<
+    { message: string | null }[]
+  >`select message from open_work where kind = 'read_only'`
+  return row?.message ?? null
+}
+
+export const readOnly = source({
+  read: readReadOnly,
+  troubles: {
+    read_only: (message) => message,
   },
 })
 
@@ -44,6 +55,31 @@ export const outage = source({
 /** What the service says that is not well, for `status`. */
 export const service = source({ read: readServiceTroubles })
 
+/**
+ * Until when the next plan has to be made, and the sentence of a plan that is late; null without a watch.
+ * The rule is that of the view, for metrics and heartbeats too.
+ */
+export async function readPlanDeadline({ sql }: Database) {
+  const [row = null] = await sql<{ dueBy: Date; late: string | null }[]>`
+    select due_by as "dueBy", case when due_by < clock_timestamp()
+      then (select message from open_work where kind = 'no_run') end as late
+    from plan_deadline`
+  return row
+}
+
+export const planning = source({
+  read: readPlanDeadline,
+  figures: {
+    plan_due_timestamp_seconds: {
+      help: 'Until when the next plan has to be made: when it has passed, no runner works.',
+      value: (read) => (read === null ? null : read.dueBy.getTime() / 1000),
+    },
+  },
+  troubles: {
+    no_run: (read) => read?.late ?? null,
+  },
+})
+
 export interface JobLine {
   readonly job: string
   /** Of its last run; null when it never ran. */
@@ -55,14 +91,12 @@ export interface JobLine {
   readonly done: number
   readonly failed: number
   readonly missed: number
-  /** The shortest `every` of all watches, in seconds; null without a watch. */
-  readonly shortestEveryS: number | null
 }
 
 export const jobs = source({
   read: async ({ sql }, settings): Promise<readonly JobLine[]> => sql<JobLine[]>`
     select j.job, last.state, last.at, last.error, success.at as "lastSuccessAt", day.done, day.failed,
-      day.missed, watched.every_s as "shortestEveryS"
+      day.missed
     from unnest(${[...settings.jobs]}::text[]) with ordinality as j (job, place)
     left join lateral (
       select r.state, coalesce(r.ended_at, r.started_at, r.slot) as at, r.error from job_run r
@@ -78,10 +112,6 @@ export const jobs = source({
         count(*) filter (where r.state = 'missed') as missed
       from job_run r where r.job = j.job and r.slot > (select clock_timestamp() - interval '24 hours')
     ) day
-    cross join (
-      select extract(epoch from min(every))::float8 as every_s from watch_period
-      where ended_at is null and target_id is not null
-    ) watched
     order by j.place`,
   figures: {
     job_runs_last_day: {
@@ -110,7 +140,6 @@ export const jobs = source({
     },
   },
   troubles: {
-    no_run: (read, { at }) => describeNoRun(read, at),
     job_failed: (read) => read.filter(({ state }) => state === 'failed').map(describeFailed),
   },
 })
@@ -122,23 +151,6 @@ function sampleOf(job: string, value: number | null) {
 function describeFailed({ job, at, error }: JobLine): string {
   const when = at === null ? 'an unknown time' : formatMinute(at)
   return `The last run of the job ${job}, at ${when}, failed: ${error ?? 'no reason was given'}`
-}
-
-/** No plan for longer than the shortest watch lasts. A database without a watch needs none. */
-function describeNoRun(read: readonly JobLine[], now: Date): string | null {
-  const track = read.find(({ job }) => job === 'track')
-  if (track === undefined || track.shortestEveryS === null) return null
-  const { lastSuccessAt } = track
-  const hours = track.shortestEveryS / HOUR_S + PLAN_GRACE_HOURS
-  if (lastSuccessAt !== null && !isOlder(lastSuccessAt, now, hours)) return null
-  const since =
-    lastSuccessAt === null
-      ? 'Nothing was ever planned'
-      : `Nothing was planned since ${formatMinute(lastSuccessAt)}`
-  return (
-    `${since}, and slots have passed. Start \`storerank start\`, or look why the cron job of \`storerank ` +
-    'run` does not run.'
-  )
 }
 
 export const queue = source({

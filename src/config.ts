@@ -8,6 +8,7 @@ import { z } from 'zod'
 import { parseDuration } from './duration.ts'
 import { type Environment, readEnvFile } from './env-file.ts'
 import { ConfigurationError } from './errors.ts'
+import type { ProxySettings } from './proxy.ts'
 import { Secret } from './secret.ts'
 import { DUMMY_HOST, type StoreNames } from './service/dialect.ts'
 import { isSetting, type Setting, type Shape } from './setting.ts'
@@ -31,7 +32,10 @@ export interface Config extends Omit<SettingValues, 'service' | 'reports' | 'ale
   /** Where the page of each project is written, with what stands on it; null: nowhere. */
   readonly reports: (SettingValues['reports'] & { readonly folder: string }) | null
   /** What channels of alerts name: variables ALERT_…, the mail server, hosts of private networks. */
-  readonly alerts: SettingValues['alerts'] & { readonly secrets: ReadonlyMap<string, Secret> }
+  readonly alerts: SettingValues['alerts'] & {
+    readonly secrets: ReadonlyMap<string, Secret>
+    readonly proxy: ProxySettings
+  }
   /** The command line that shows long results of `sql` on a terminal; null when PAGER is empty: none does. */
   readonly pager: string | null
   /** Sentences for the log about settings that are allowed, but hardly meant. */
@@ -68,7 +72,7 @@ function checkSettings({ env, notes: fileNotes, ...ofFile }: Environment): Confi
     ...values,
     service: readService(values.service, password.value),
     reports: values.reports.folder === null ? null : { ...values.reports, folder: values.reports.folder },
-    alerts: { ...values.alerts, secrets: collectAlertSecrets(env) },
+    alerts: { ...values.alerts, secrets: collectAlertSecrets(env), proxy: values.proxy },
     pager: (env.PAGER ?? 'less').trim() || null,
     notes: [...fileNotes, ...password.notes, ...names.notes, ...noteDummies(given)],
   })
@@ -76,8 +80,9 @@ function checkSettings({ env, notes: fileNotes, ...ofFile }: Environment): Confi
 
 function selectGiven(env: NodeJS.ProcessEnv): Given {
   const given: Record<string, string> = {}
-  for (const { name, keepsSpaces } of ALL_SETTINGS) {
-    const value = keepsSpaces ? env[name] : env[name]?.trim()
+  for (const { name, keepsSpaces, isCommon } of ALL_SETTINGS) {
+    const text = env[name] || (isCommon ? env[name.toLowerCase()] : undefined)
+    const value = keepsSpaces ? text : text?.trim()
     if (value) given[name] = value
   }
   return given

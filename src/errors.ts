@@ -60,6 +60,11 @@ export class UnreadableError extends StorerankError {
   }
 }
 
+/** The proxy of HTTPS_PROXY cannot be reached, so that nothing was said to the other side. */
+export class ProxyError extends StorerankError {
+  readonly code = 'proxy'
+}
+
 /** Another runner has taken over what this one had claimed: decide nothing any more. */
 export class LeaseLostError extends StorerankError {
   readonly code = 'lease_lost'

@@ -2,6 +2,9 @@
 import { ALL_SETTINGS, SETTING_NAMES } from './settings.ts'
 import { didYouMean, suggest } from './suggest.ts'
 
+/** Whether a variable is a setting, in small letters too where other programs read it so. */
+const isKnown = (name: string) =>
+  ALL_SETTINGS.some((each) => name === each.name || (each.isCommon && name === each.name.toLowerCase()))
 const OUR_PREFIXES = ALL_SETTINGS.flatMap(({ prefix }) => prefix ?? [])
 /** Kubernetes gives a pod such variables for each service of its namespace, also one named storerank. */
 const KUBERNETES_LINK = /_(SERVICE_(HOST|PORT(_\w+)?)|PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$/
@@ -31,7 +34,7 @@ export function checkNames(
   const problems: string[] = []
   const notes: string[] = []
   for (const name of Object.keys(env)) {
-    if (SETTING_NAMES.includes(name) || env[name] === '' || KUBERNETES_LINK.test(name)) continue
+    if (isKnown(name) || env[name] === '' || KUBERNETES_LINK.test(name)) continue
     const upper = name.toUpperCase()
     const near = suggest(upper, SETTING_NAMES, 2)
     const isNear = near !== null && !env[near]?.trim()
@@ -47,7 +50,7 @@ export function checkNames(
 }
 
 function noteUnknown({ file, names }: NamesOfFile): string[] {
-  const unknown = names.filter((name) => !SETTING_NAMES.includes(name) && !KNOWN_IN_FILE.test(name))
+  const unknown = names.filter((name) => !isKnown(name) && !KNOWN_IN_FILE.test(name))
   return unknown.length === 0
     ? []
     : [`${unknown.join(', ')} in ${file}: no setting of storerank, and without effect on it.`]

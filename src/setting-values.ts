@@ -90,6 +90,11 @@ export const postbackUrl = () =>
     },
   )
 
+export const proxyUrl = () =>
+  rule('must be the address of a proxy such as http://proxy.internal:3128', (text) =>
+    ['http:', 'https:'].includes(parseUrl(text)?.protocol ?? '') ? new Secret(text) : null,
+  )
+
 export const webUrl = () =>
   rule('must be an address that a GET of http or https may be sent to', (text) =>
     ['http:', 'https:'].includes(parseUrl(text)?.protocol ?? '') ? new Secret(text) : null,

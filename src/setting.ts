@@ -16,6 +16,8 @@ export interface Setting<Value> {
   readonly secret?: 'whole' | 'in part'
   /** Every variable that begins so is meant for storerank: one that is no setting is refused. */
   readonly prefix?: string
+  /** Other programs read it too, in small letters as well. */
+  readonly isCommon?: true
   /** Whether spaces at its ends belong to it. */
   readonly keepsSpaces?: true
 }

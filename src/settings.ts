@@ -16,6 +16,7 @@ import {
   mailSender,
   mailServer,
   postbackUrl,
+  proxyUrl,
   rule,
   serviceUrl,
   usd,
@@ -115,6 +116,27 @@ export const SETTINGS = {
         help: 'The most that one plan may reserve. Without it: as far as the other budgets reach.',
         schema: usd(),
         example: '1',
+      }),
+    },
+  }),
+
+  ...group('Network', {
+    proxy: {
+      url: setting('HTTPS_PROXY', {
+        help:
+          'A proxy by which the service, receivers and the heartbeat are called where they are https. ' +
+          'Database and mail are not.',
+        schema: proxyUrl(),
+        example: 'http://login:password@proxy.internal:3128',
+        secret: 'in part',
+        isCommon: true,
+      }),
+      bypass: setting('NO_PROXY', {
+        help: 'Hosts that are called straight, with commas between. Loopback always is.',
+        schema: z.string(),
+        default: '',
+        example: '.internal,10.0.0.1',
+        isCommon: true,
       }),
     },
   }),

@@ -227,6 +227,17 @@ export interface Obstacle {
 
 export function findObstacle(error: unknown): Obstacle {
   const signs = listSigns(error)
+  const [, status] = /^Proxy response \((\d+)\)/.exec(signs.at(-1) ?? '') ?? []
+  if (status !== undefined) {
+    const remedy = 'Check the login in HTTPS_PROXY, and that the proxy connects to that host.'
+    return { reason: `the proxy of HTTPS_PROXY refused it with HTTP ${status}`, remedy }
+  }
+  const { reason, remedy } = readSigns(signs)
+  const isOfProxy = signs.includes('proxy') || signs.includes('ProxyConnectionError')
+  return isOfProxy ? { reason: `of the proxy of HTTPS_PROXY, ${reason}`, remedy } : { reason, remedy }
+}
+
+function readSigns(signs: readonly string[]): Obstacle {
   const [sign, reason, remedy] = findReason(signs, OF_NETWORK) ?? []
   if (sign !== undefined && reason !== undefined && remedy !== undefined)
     return { reason: reason + quoteCode(sign), remedy }

@@ -85,6 +85,8 @@ function toBytes(address: string): number[] {
 
 export interface CheckedAddress {
   readonly url: URL
+  /** Whether the operator allows it by name: then it is connected to wherever its name leads. */
+  readonly isAllowed: boolean
   /** Resolves the name of the URL to an address that may be connected to, or fails. */
   readonly lookup: LookupFunction
 }
@@ -122,7 +124,7 @@ export function checkAddress(
       else callback(null, first.address, first.family)
     })
   }
-  return { url, lookup }
+  return { url, isAllowed, lookup }
 }
 
 function isLoopbackAddress(address: string): boolean {

@@ -2,6 +2,8 @@
  * One attempt to hand a message to a receiver: bounded in time and size, to an address that was checked,
  * following no redirect.
  */
+import { isIP } from 'node:net'
+import { promisify } from 'node:util'
 import { Webhook } from 'standardwebhooks'
 import { Agent, type Dispatcher, request } from 'undici'
 import {
@@ -11,9 +13,10 @@ import {
   StorerankError,
   UnavailableError,
 } from '../errors.ts'
+import { openProxy, proxyOf } from '../proxy.ts'
 import { describeStatus, quoteReply, secretsOf } from '../reply.ts'
 import { describeUnreachable } from '../trouble.ts'
-import { checkAddress } from './address.ts'
+import { type CheckedAddress, checkAddress } from './address.ts'
 import { type Channel, secretOf } from './channel.ts'
 import type { Outgoing } from './content.ts'
 import { sendMail } from './mail.ts'
@@ -104,13 +107,16 @@ async function post(
   settings: AlertSettings,
   signal: AbortSignal,
 ): Promise<void> {
-  const { url, lookup } = checkAddress(address, settings.privateHosts)
-  const agent = new Agent({ connect: { lookup, timeout: TIMEOUT_MS } })
+  const checked = checkAddress(address, settings.privateHosts)
+  const { url } = checked
+  let dispatcher: Dispatcher | undefined
   try {
-    const answer = await request(url, {
+    const way = await findWay(checked, settings)
+    dispatcher = way.dispatcher
+    const answer = await request(way.url, {
       method: 'POST',
-      dispatcher: agent,
-      headers: { 'content-type': 'application/json', 'user-agent': 'storerank', ...headers },
+      dispatcher,
+      headers: { host: url.host, 'content-type': 'application/json', 'user-agent': 'storerank', ...headers },
       body,
       signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
     })
@@ -124,8 +130,28 @@ async function post(
     // Without its cause: an error of the network below another one is taken for the database's.
     throw new UnavailableError(describeUnreachable('The receiver', error))
   } finally {
-    await agent.destroy()
+    await dispatcher?.destroy()
   }
+}
+
+/**
+ * A proxy is asked for the address that was checked, so that it leads nowhere else than a connection of ours;
+ * for a host that the operator allows it is asked by name, which it may know alone.
+ */
+async function findWay(
+  { url, isAllowed, lookup }: CheckedAddress,
+  settings: AlertSettings,
+): Promise<{ readonly dispatcher: Dispatcher; readonly url: URL }> {
+  const proxy = proxyOf(url, settings.proxy)
+  if (proxy === null) return { dispatcher: new Agent({ connect: { lookup, timeout: TIMEOUT_MS } }), url }
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
+  const target = new URL(url)
+  if (!isAllowed && isIP(host) === 0) {
+    const address = (await promisify(lookup)(host, {})) as string
+    target.hostname = isIP(address) === 6 ? `[${address}]` : address
+  }
+  const requestTls = { timeout: TIMEOUT_MS, ...(isIP(host) === 0 ? { servername: host } : {}) }
+  return { dispatcher: openProxy(proxy, { connectTimeout: TIMEOUT_MS, requestTls }), url: target }
 }
 
 /**

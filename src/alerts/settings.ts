@@ -1,4 +1,5 @@
 /** What alerts take from the environment. */
+import { NO_PROXY, type ProxySettings } from '../proxy.ts'
 import type { Secret } from '../secret.ts'
 
 export interface AlertSettings {
@@ -9,6 +10,7 @@ export interface AlertSettings {
   readonly smtpFrom: string | null
   /** Hosts of private networks to which alerts may be sent. */
   readonly privateHosts: readonly string[]
+  readonly proxy: ProxySettings
 }
 
 export const NO_ALERT_SETTINGS: AlertSettings = {
@@ -16,4 +18,5 @@ export const NO_ALERT_SETTINGS: AlertSettings = {
   smtpUrl: null,
   smtpFrom: null,
   privateHosts: [],
+  proxy: NO_PROXY,
 }

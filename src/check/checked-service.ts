@@ -1,5 +1,6 @@
 /** What the checks ask the service by. All calls are free, and count in the limits like those of a runner. */
 import { RejectedError } from '../errors.ts'
+import type { ProxySettings } from '../proxy.ts'
 import type { AppDataClient } from '../service/client.ts'
 import type { FreeCall, Reply } from '../service/transport.ts'
 
@@ -13,6 +14,7 @@ export interface CheckedService {
   readonly installation: string
   /** Where results are delivered; null without POSTBACK_URL. */
   readonly postbackUrl: string | null
+  readonly proxy: ProxySettings
   readonly signal: AbortSignal
 }
 

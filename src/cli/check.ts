@@ -80,8 +80,9 @@ function findOut(context: CommandContext): Promise<Finding[]> {
     const { installation } = await readRestoreState(db.sql)
     const postbackUrl = config.postbackUrl?.reveal() ?? null
     try {
-      return await checkService({ client, baseUrl, openNamed, installation, postbackUrl, signal }, (what) =>
-        progress.phase(`asking for ${what}`),
+      return await checkService(
+        { client, baseUrl, openNamed, installation, postbackUrl, proxy: config.proxy, signal },
+        (what) => progress.phase(`asking for ${what}`),
       )
     } finally {
       progress.stop()

@@ -48,7 +48,7 @@ export async function startMonitor(
       ? null
       : setInterval(async () => {
           for (const isWell of [isHealthy, isReady, isPlanned]) if ((await isWell()) !== null) return
-          await sendHeartbeat(heartbeatUrl, log)
+          await sendHeartbeat(heartbeatUrl, log, config.proxy)
         }, beatEveryMs)
   return {
     close: async () => {

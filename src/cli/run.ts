@@ -36,9 +36,9 @@ interface RunOptions {
 export async function run(options: RunOptions, caller: CommandContext): Promise<Document> {
   const context = { ...caller, log: quietOnTerminal(caller) }
   const ended = await runOnce(options, context)
-  const { heartbeatUrl } = context.config
+  const { heartbeatUrl, proxy } = context.config
   if (!ended.exitCode && heartbeatUrl !== null)
-    await (await import('../monitor/heartbeat.ts')).sendHeartbeat(heartbeatUrl, context.log)
+    await (await import('../monitor/heartbeat.ts')).sendHeartbeat(heartbeatUrl, context.log, proxy)
   return ended
 }
 

@@ -3,6 +3,8 @@
  * call itself.
  */
 import type { Logger } from 'pino'
+import { Agent, fetch, type Response } from 'undici'
+import { NO_PROXY, openProxy, type ProxySettings, proxyOf } from '../proxy.ts'
 import { describeStatus, secretsOf } from '../reply.ts'
 import type { Secret } from '../secret.ts'
 import { describeUnreachable } from '../trouble.ts'
@@ -12,9 +14,16 @@ const TIMEOUT_MS = 10_000
 const MOST_CHARACTERS = 4096
 
 /** Never throws: a heartbeat that fails is the other side's to notice. */
-export async function sendHeartbeat(url: Secret, log: Logger): Promise<void> {
+export async function sendHeartbeat(
+  url: Secret,
+  log: Logger,
+  settings: ProxySettings = NO_PROXY,
+): Promise<void> {
+  const proxy = proxyOf(new URL(url.reveal()), settings)
+  const dispatcher = proxy === null ? new Agent() : openProxy(proxy)
   try {
     const response = await fetch(url.reveal(), {
+      dispatcher,
       signal: AbortSignal.timeout(TIMEOUT_MS),
       redirect: 'follow',
     })
@@ -28,6 +37,8 @@ export async function sendHeartbeat(url: Secret, log: Logger): Promise<void> {
     log.warn({ httpStatus: response.status, reason }, 'the heartbeat was refused')
   } catch (error) {
     log.warn({ reason: describeUnreachable(PARTY, error) }, 'the heartbeat could not be sent')
+  } finally {
+    await dispatcher.destroy()
   }
 }
 

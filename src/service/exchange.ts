@@ -5,13 +5,15 @@
 
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
-import type { Dispatcher, Pool } from 'undici'
+import type { Dispatcher } from 'undici'
 import { findObstacle } from '../trouble.ts'
 
 /** Four hundred times the size of a search of 100 apps; a locations list is some megabytes. */
 export const MAX_BODY_BYTES = 32 * 1024 * 1024
 
 export interface ExchangeRequest {
+  /** Of the service, without a path. */
+  readonly origin: string
   readonly method: 'GET' | 'POST'
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
@@ -53,11 +55,12 @@ export type ExchangeResult =
     }
 
 /** Sends one request over the pool. */
-export function exchange(pool: Pool, request: ExchangeRequest): Promise<ExchangeResult> {
+export function exchange(pool: Dispatcher, request: ExchangeRequest): Promise<ExchangeResult> {
   return new Promise((resolve) => {
     const handler = new ExchangeHandler(request, resolve)
     pool.dispatch(
       {
+        origin: request.origin,
         method: request.method,
         path: request.path,
         headers: { ...request.headers, ...handler.contentLengthHeader() },

@@ -4,10 +4,11 @@
  */
 
 import pLimit from 'p-limit'
-import { Pool } from 'undici'
+import { type Dispatcher, Pool } from 'undici'
 
 import packageJson from '../../package.json' with { type: 'json' }
 import { ConfigurationError, UnavailableError } from '../errors.ts'
+import { NO_PROXY, openProxy, type ProxySettings, proxyOf } from '../proxy.ts'
 import { TIMINGS } from '../timings.ts'
 import { type Delivered, errorOf, isFailure, readAnswer } from './answer.ts'
 import { type Clock, systemClock } from './clock.ts'
@@ -56,6 +57,8 @@ export interface TransportOptions {
   readonly password: string
   /** What the service calls the stores in its paths. Default: by the host of `baseUrl`. */
   readonly stores?: StoreNames
+  /** Without them, or to loopback: straight. */
+  readonly proxy?: ProxySettings
   /** Without one, calls are neither counted nor held back. */
   readonly gate?: CallGate
   /** Connections, and so requests in flight (docs/service.md: too many requests at once). Default 30. */
@@ -126,7 +129,8 @@ const NO_GATE: CallGate = {
 }
 
 export class Transport {
-  readonly #pool: Pool
+  readonly #pool: Dispatcher
+  readonly #origin: string
   /** How paths of the service name the stores. */
   readonly dialect: Dialect
   /** What was posted so short a time ago may not be listed yet. */
@@ -148,15 +152,8 @@ export class Transport {
   constructor(options: TransportOptions) {
     const url = checkBaseUrl(options.baseUrl)
     const maxConcurrent = options.maxConcurrent ?? DEFAULT_MAX_CONCURRENT
-    this.#pool = new Pool(url.origin, {
-      connections: maxConcurrent,
-      pipelining: 1,
-      allowH2: false,
-      connect: { timeout: CONNECT_TIMEOUT_MS, rejectUnauthorized: true },
-      // The exchange has one hard limit of its own.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-    })
+    this.#origin = url.origin
+    this.#pool = openConnections(url, maxConcurrent, options.proxy ?? NO_PROXY)
     this.dialect = dialectOf(url, options.stores)
     this.unlistedMs = options.unlistedMs ?? TIMINGS.unlistedMs
     this.#pathPrefix = url.pathname.replace(/\/+$/, '')
@@ -201,6 +198,7 @@ export class Transport {
   postOnce(path: string, body: string, send: SendWindow): Promise<ExchangeResult> {
     const clock = this.#clock
     return exchange(this.#pool, {
+      origin: this.#origin,
       method: 'POST',
       path: this.#pathPrefix + this.dialect.toService(path),
       headers: { ...this.#headers, 'content-type': 'application/json' },
@@ -289,6 +287,7 @@ export class Transport {
   #exchangeUnder(permit: CallPermit, call: FreeCall): Promise<ExchangeResult> {
     const hasBody = call.body !== undefined
     return exchange(this.#pool, {
+      origin: this.#origin,
       method: call.method,
       path: this.#pathPrefix + this.dialect.toService(call.path),
       headers: hasBody ? { ...this.#headers, 'content-type': 'application/json' } : this.#headers,
@@ -301,6 +300,16 @@ export class Transport {
           : null,
     })
   }
+}
+
+function openConnections(url: URL, connections: number, settings: ProxySettings): Dispatcher {
+  // The exchange has one hard limit of its own.
+  const limits = { connections, pipelining: 1, allowH2: false, headersTimeout: 0, bodyTimeout: 0 }
+  const tls = { timeout: CONNECT_TIMEOUT_MS, rejectUnauthorized: true }
+  const proxy = proxyOf(url, settings)
+  return proxy === null
+    ? new Pool(url.origin, { ...limits, connect: tls })
+    : openProxy(proxy, { ...limits, connectTimeout: CONNECT_TIMEOUT_MS, requestTls: tls })
 }
 
 type Attempt<Read> = { readonly read: Read } | { readonly failure: Failure }

@@ -7,6 +7,7 @@ import { describe, type TestContext, test } from 'node:test'
 import { checkService } from '../../src/check/check.ts'
 import type { CheckedService } from '../../src/check/checked-service.ts'
 import type { Finding } from '../../src/check/finding.ts'
+import { NO_PROXY } from '../../src/proxy.ts'
 import type { Deviation } from '../../src/sandbox/deviations.ts'
 import { startSandbox } from '../../src/sandbox/server.ts'
 import { AppDataClient } from '../../src/service/client.ts'
@@ -57,6 +58,7 @@ async function check(t: TestContext, choice: Choice = {}): Promise<Finding[]> {
     openNamed: open,
     installation: INSTALLATION,
     postbackUrl: choice.postbackUrl ?? null,
+    proxy: NO_PROXY,
     signal: t.signal,
   }
   return checkService(service)

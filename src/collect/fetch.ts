@@ -348,7 +348,7 @@ function readDone(item: FetchItem, statusCode: number, result: unknown): Fetched
 function findRankBeyond({ store, function: fn, depth }: FetchItem, search: SearchResult): string | null {
   const unit = findRule(store, fn)?.billingUnitResults
   if (depth === null || unit === undefined) return null
-  const last = search.items.reduce((most, { rank }) => Math.max(most, rank), 0)
+  const last = search.apps.length
   if (last <= billingUnits(store, fn, depth) * unit) return null
   return (
     `The answer has rank ${last}, and ${depth} ranks were asked for: it may not be the list that was ` +

@@ -12,25 +12,10 @@ type Of<Kind extends Fetched['kind']> = Extract<Fetched, { kind: Kind }>
 
 /** Pure: what a search or a chart ranked, as a row of the history. */
 export function toRanking(fetched: Of<'ranking'>, idOf: AppIds): RankingCapture {
-  return {
-    ...captureOf(fetched, fetched.search),
-    resultsCount: fetched.search === null ? 0 : fetched.search.resultsCount,
-    incomplete: fetched.incomplete,
-    ...encodeRanks(fetched, idOf),
-  }
-}
-
-/** One place per organic rank up to the last, holes 0; absolute ranks only where one differs. */
-function encodeRanks({ item: { store }, search }: Of<'ranking'>, idOf: AppIds) {
-  const appIds: number[] = []
-  const absolute: number[] = []
-  for (const item of search?.items ?? []) {
-    while (appIds.length < item.rank) absolute.push(appIds.push(0))
-    appIds[item.rank - 1] = idOf(store, item.appId) ?? 0
-    absolute[item.rank - 1] = item.absolute
-  }
-  const isShifted = absolute.some((rank, index) => rank !== index + 1)
-  return { appIds, absolute: isShifted ? absolute : null }
+  const { item, search, incomplete } = fetched
+  const { apps, absolute, resultsCount } = search ?? { apps: [], absolute: null, resultsCount: 0 }
+  const appIds = apps.map((app) => (app === null ? 0 : (idOf(item.store, app.appId) ?? 0)))
+  return { ...captureOf(fetched, search), resultsCount, incomplete, appIds, absolute }
 }
 
 /** Pure: an app's page as a row of the history. */
@@ -145,7 +130,7 @@ export function appsOf(fetched: Fetched): SeenApps {
   const { store } = fetched.item
   switch (fetched.kind) {
     case 'ranking':
-      return { store, apps: fetched.search?.items ?? [] }
+      return { store, apps: fetched.search?.apps.filter((app) => app !== null) ?? [] }
     case 'snapshot': {
       if (fetched.info === null) return { store, apps: [] }
       const { appId, title, developer, icon, url } = fetched.info

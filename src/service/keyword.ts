@@ -21,6 +21,7 @@ export function decodeKeyword(posted: string): string {
  * normalisation, spaces and encoding.
  */
 export function isSameKeyword(said: string, asked: string): boolean {
+  if (said === asked) return true
   const wanted = fold(asked)
   return [said, decodeKeyword(said), decodeUrl(said)].some((form) => fold(form) === wanted)
 }

@@ -24,7 +24,7 @@ export {
   parseAppListResult,
   parseAppSearchesResult,
   parseSearchResult,
+  type RankedApp,
   type RankedItem,
-  type SearchItem,
   type SearchResult,
 } from './search-result.ts'

@@ -23,14 +23,14 @@ import type { Store } from './functions.ts'
 import { price, rating } from './rating-and-price.ts'
 import { describeUncounted, type ReadItems, readItems } from './refused-items.ts'
 
-/** One ranked app. */
-export type SearchItem = NonNullable<ReturnType<typeof readItem>>
+/** An app as a search or a chart shows it. */
+export type RankedApp = ReturnType<typeof readApp>
 /** The ranks of a search or a chart, as the collector stores them. */
 export type SearchResult = ReturnType<typeof parseSearchResult>
-/** One ranked app with all that the service says of it. */
-export type RankedItem = NonNullable<ReturnType<typeof readRankedItem>>
 /** Everything that an app_searches task gives. */
 export type AppSearchesResult = ReturnType<typeof parseAppSearchesResult>
+/** One ranked app with all that the service says of it. */
+export type RankedItem = AppSearchesResult['items'][number]
 /** Everything that an app_list task gives: the apps of a collection. */
 export type AppListResult = ReturnType<typeof parseAppListResult>
 
@@ -62,7 +62,24 @@ const searchPage = wireRecord({
  * @throws UnreadableError with the path of the field that breaks the contract, also when no item can be read
  */
 export function parseSearchResult(result: unknown, asked: Store | null = null) {
-  return readSearch(result, (sent, index) => readItem(sent, index, asked))
+  const { items, ...search } = readSearch(result, (sent, index) => readItem(sent, index, asked))
+  return { ...search, ...listByRank(items) }
+}
+
+function listByRank(items: readonly Item[]) {
+  const apps: (RankedApp | null)[] = []
+  const absolute: number[] = []
+  for (const item of items) {
+    while (apps.length < item.rank) absolute.push(apps.push(null))
+    apps[item.rank - 1] = item.app
+    absolute[item.rank - 1] = item.absolute
+  }
+  return {
+    /** `apps[i]` has the organic rank i + 1; null is a hole. */
+    apps,
+    /** Their places among all results, from 1; null where each is the organic rank. */
+    absolute: absolute.some((rank, index) => rank !== index + 1) ? absolute : null,
+  }
 }
 
 /**
@@ -70,7 +87,8 @@ export function parseSearchResult(result: unknown, asked: Store | null = null) {
  * @throws UnreadableError as `parseSearchResult` does
  */
 export function parseAppSearchesResult(result: unknown) {
-  return readSearch(result, readRankedItem)
+  const { items, ...search } = readSearch(result, readRankedItem)
+  return { ...search, items: items.map(({ app, ...item }) => ({ ...item, ...app })) }
 }
 
 /**
@@ -87,10 +105,7 @@ export function parseAppListResult(result: unknown) {
 }
 
 /** @param read gives null for an item that is not ranked */
-function readSearch<Item extends SearchItem>(
-  result: unknown,
-  read: (sent: unknown, index: number) => Item | null,
-) {
+function readSearch<Read extends Item>(result: unknown, read: (sent: unknown, index: number) => Read | null) {
   const { seResultsCount, ...page } = readWith(searchPage, result)
   const sent = itemsOf(result, page.itemsCount)
   const counted = page.itemsCount ?? 0
@@ -123,47 +138,55 @@ function itemsOf(result: unknown, counted: number | null): readonly unknown[] {
  * two apps claim one rank neither is ranked, because which of them has it is not known.
  * @throws as `readItems` does
  */
-function readRanks<Item extends SearchItem>(
+function readRanks<Read extends Item>(
   sent: readonly unknown[],
-  read: (sent: unknown, index: number) => Item | null,
-): ReadItems<Item> {
-  const appByRank = new Map<number, string>()
-  const disputed = new Set<number>()
-  const places: number[] = []
-  const organic = readItems(sent, (value, index) => {
-    const item = read(value, index)
-    if (item === null) return null
-    const holder = appByRank.get(item.rank)
-    if (holder === undefined) appByRank.set(item.rank, item.appId)
-    else if (holder !== item.appId) disputed.add(item.rank)
-    places.push(index)
-    return item
-  })
-  const ranked = readItems(disputed.size === 0 ? [] : organic.items, (item, place) => {
-    if (!disputed.has(item.rank)) return item
-    throw unreadable(['items', places[place] ?? 0, 'rank_group'], `two apps claim rank ${item.rank}`)
-  })
-  const bestByApp = new Map<string, Item>()
-  for (const item of disputed.size === 0 ? organic.items : ranked.items) {
-    const best = bestByApp.get(item.appId)
-    if (best === undefined || item.rank < best.rank) bestByApp.set(item.appId, item)
+  read: (sent: unknown, index: number) => Read | null,
+): ReadItems<Read> {
+  const all = readItems(sent, read)
+  const disputed = findDisputed(all.items)
+  const { items, refused } = disputed.size === 0 ? all : readItems(sent, readUndisputed)
+  const bestByApp = new Map<string, Read>()
+  for (const item of items) {
+    const best = bestByApp.get(item.app.appId)
+    if (best === undefined || item.rank < best.rank) bestByApp.set(item.app.appId, item)
   }
-  return { items: [...bestByApp.values()], refused: [...organic.refused, ...ranked.refused] }
+  return { items: [...bestByApp.values()], refused }
+
+  function readUndisputed(value: unknown, index: number): Read | null {
+    const item = read(value, index)
+    if (item !== null && disputed.has(item.rank)) {
+      throw unreadable(['items', index, 'rank_group'], `two apps claim rank ${item.rank}`)
+    }
+    return item
+  }
 }
 
-type Texts = Readonly<Record<'appId' | 'title' | 'developer' | 'icon' | 'url', string | null>>
+/** The ranks that two apps claim. */
+function findDisputed(items: readonly Item[]): ReadonlySet<number> {
+  const appByRank = new Map<number, string>()
+  const disputed = new Set<number>()
+  for (const { rank, app } of items) {
+    const holder = appByRank.get(rank)
+    if (holder === undefined) appByRank.set(rank, app.appId)
+    else if (holder !== app.appId) disputed.add(rank)
+  }
+  return disputed
+}
 
 const MAX_REMEMBERED = 100_000
 /**
- * Apps as they were read first: their texts are those of later items too, so that a batch of results holds
- * each once. What it holds is copied by the garbage collector until it is stored.
+ * Apps as they were read last. One that has not changed is the same object in all results that name it: the
+ * garbage collector copies what a batch of results holds until it is stored.
  */
-const lastRead = new Map<string, Texts & { readonly appId: string }>()
+const lastRead = new Map<string, RankedApp>()
 
-function remember(app: Texts & { readonly appId: string }): void {
+function remember(app: RankedApp): RankedApp {
   if (lastRead.size >= MAX_REMEMBERED) lastRead.clear()
   lastRead.set(app.appId, app)
+  return app
 }
+
+type Item = NonNullable<ReturnType<typeof readItem>>
 
 /** By hand and not by a schema: a schema takes longer for the apps of a search than `JSON.parse` does. */
 function readItem(sent: unknown, index: number, asked: Store | null = null) {
@@ -174,22 +197,40 @@ function readItem(sent: unknown, index: number, asked: Store | null = null) {
   const appId =
     readListedAppId(sent.app_id, sent.type, asked) ?? refuse(index, 'app_id', ruleOfId(sent, asked))
   const before = lastRead.get(appId)
-  const item = {
+  return {
     /** Place among the organic results, from 1 (`rank_group`). */
     rank: readRank(sent.rank_group) ?? refuse(index, 'rank_group', RANK_RULE),
     /** Place among all results, from 1 (`rank_absolute`). */
     absolute: readRank(sent.rank_absolute) ?? refuse(index, 'rank_absolute', RANK_RULE),
-    /** Id of the app in the store. */
-    appId: before?.appId ?? appId,
-    title: readText(sent.title, before?.title, MAX_NAME_LENGTH, index, 'title'),
-    /** Name of the developer; null in ios_store, which gives none here. */
-    developer: readText(sent.developer, before?.developer, MAX_NAME_LENGTH, index, 'developer'),
-    icon: readText(sent.icon, before?.icon, MAX_URL_LENGTH, index, 'icon'),
-    /** Page of the app in the store. */
-    url: readText(sent.url, before?.url, MAX_URL_LENGTH, index, 'url'),
+    app: before !== undefined && isSame(sent, before) ? before : remember(readApp(sent, appId, index)),
   }
-  if (before === undefined) remember(item)
-  return item
+}
+
+function isSame(sent: Record<string, unknown>, before: RankedApp): boolean {
+  return (
+    (sent.title ?? null) === before.title &&
+    (sent.developer ?? null) === before.developer &&
+    (sent.icon ?? null) === before.icon &&
+    (sent.url ?? null) === before.url
+  )
+}
+
+function readApp(sent: Record<string, unknown>, appId: string, index: number) {
+  const readText = (field: string, maxLength: number): string | null => {
+    const text = sent[field] ?? null
+    if (text === null) return null
+    return typeof text === 'string' ? cleanText(text, maxLength) : refuse(index, field, 'it is no text')
+  }
+  return {
+    /** Id of the app in the store. */
+    appId,
+    title: readText('title', MAX_NAME_LENGTH),
+    /** Name of the developer; null in ios_store, which gives none here. */
+    developer: readText('developer', MAX_NAME_LENGTH),
+    icon: readText('icon', MAX_URL_LENGTH),
+    /** Page of the app in the store. */
+    url: readText('url', MAX_URL_LENGTH),
+  }
 }
 
 const details = wireRecord({
@@ -215,19 +256,6 @@ function refuse(index: number, field: string, rule: string): never {
   throw unreadable(['items', index, field], rule)
 }
 
-/** @param before the same text as it was read last */
-function readText(
-  text: unknown,
-  before: string | null | undefined,
-  maxLength: number,
-  index: number,
-  field: string,
-): string | null {
-  if (text == null) return null
-  if (typeof text !== 'string') return refuse(index, field, 'it is no text')
-  return text === before ? before : cleanText(text, maxLength)
-}
-
 function ruleOfId({ type, app_id }: Record<string, unknown>, asked: Store | null): string {
   const isOfAny = readAppId(app_id, storeOfType(String(type))) !== null
   return asked !== null && isOfAny ? `it is no app of ${asked}` : APP_ID_RULE
@@ -242,7 +270,7 @@ function readRank(value: unknown): number | null {
  * How many ranks above the last one no item claims. An item whose rank cannot be read may be in any of the
  * holes, and is told of by itself.
  */
-function countHoles(sent: readonly unknown[], { items, refused }: ReadItems<SearchItem>): number {
+function countHoles(sent: readonly unknown[], { items, refused }: ReadItems<Item>): number {
   const lastOf = items.reduce((last, { rank }) => Math.max(last, rank), 0)
   if (refused.length === 0 && lastOf === items.length) return 0
   const organic = sent.filter(isOrganic)

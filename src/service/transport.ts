@@ -220,10 +220,11 @@ export class Transport {
     httpStatus: number,
     { tasks: _, ...head }: Envelope,
   ): void {
+    const onAnswer = this.#onAnswer
+    if (onAnswer === undefined) return
     const { method } = call
     const path = this.dialect.toService(call.path)
-    const onAnswer = this.#onAnswer
-    if (onAnswer !== undefined) queueMicrotask(() => onAnswer({ ...head, method, path, httpStatus }))
+    queueMicrotask(() => onAnswer({ ...head, method, path, httpStatus }))
   }
 
   /**

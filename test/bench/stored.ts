@@ -4,7 +4,7 @@ import type { Database } from '../../src/db/database.ts'
 import { createDictionary } from '../../src/history/dictionary.ts'
 import { makePartitionsAhead } from '../../src/history/partitions.ts'
 import { storeFetched } from '../../src/history/store.ts'
-import type { SearchItem } from '../../src/service/results.ts'
+import type { RankedApp } from '../../src/service/results.ts'
 import { TIMINGS } from '../../src/timings.ts'
 import type { Measured } from './bars.ts'
 
@@ -45,10 +45,10 @@ async function prepareBatch(db: Database, day: number): Promise<Fetched[]> {
 
 /** Neighbours change places from day to day, as ranks do. */
 function toResult(serviceId: string, keyword: number, day: number): Fetched {
-  const items = Array.from({ length: APPS_PER_RESULT }, (_, place): SearchItem => {
+  const apps = Array.from({ length: APPS_PER_RESULT }, (_, place): RankedApp => {
     const app = (keyword * 37 + (place ^ (day & 7))) % APPS
     const shown = { title: `The title of app ${app}`, developer: null, icon: null, url: null }
-    return { rank: place + 1, absolute: place + 1, appId: String(1_000_000_000 + app), ...shown }
+    return { appId: String(1_000_000_000 + app), ...shown }
   })
   const asked = { kind: 'advanced', html: false, htmlPath: null, store: 'ios_store' } as const
   return {
@@ -70,7 +70,8 @@ function toResult(serviceId: string, keyword: number, day: number): Fetched {
       itemsCount: APPS_PER_RESULT,
       refused: [],
       shortfall: null,
-      items,
+      apps,
+      absolute: null,
     },
   }
 }

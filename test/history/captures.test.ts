@@ -270,20 +270,14 @@ test('advertisements and bundles are not ranked: they only move the absolute ran
   for (const row of rows) {
     const one = fetched.find((each) => each.kind === 'ranking' && each.search?.keyword === row.keyword)
     assert.ok(one?.kind === 'ranking' && one.search !== null)
-    const { items, itemsCount } = one.search
+    const { apps, absolute, itemsCount } = one.search
+    const ranks = apps.map((_, index) => index + 1)
     assert.deepEqual(
       row.apps,
-      items.map((item) => item.appId),
+      apps.map((app) => app?.appId),
     )
-    assert.deepEqual(
-      row.ranks,
-      items.map((_, index) => index + 1),
-    )
-    assert.deepEqual(
-      row.absolute,
-      items.map((item) => item.absolute),
-    )
-    if (itemsCount > items.length) shifted += 1
+    assert.deepEqual([row.ranks, row.absolute], [ranks, absolute ?? ranks])
+    if (itemsCount > apps.length) shifted += 1
   }
   assert.equal(rows.length, 12)
   const [kept] = await world.db.sql`select count(*) as rankings from ranking where absolute is not null`

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import type { Fetched } from '../../src/collect/fetch.ts'
 import { appsOf, toRanking } from '../../src/history/encode.ts'
 import type { Store } from '../../src/service/functions.ts'
+import { parseSearchResult } from '../../src/service/results.ts'
 import { createWatchlist, type Watchlist } from '../support/watchlist.ts'
 
 type Ranking = Extract<Fetched, { kind: 'ranking' }>
@@ -14,7 +15,12 @@ interface Place {
 }
 
 function search(places: readonly Place[]): Ranking {
-  const unnamed = { title: null, developer: null, icon: null, url: null }
+  const items = places.map(({ appId, rank, absolute }) => ({
+    type: 'ios_store_search_organic',
+    app_id: appId,
+    rank_group: rank,
+    rank_absolute: absolute,
+  }))
   return {
     kind: 'ranking',
     item: {
@@ -32,19 +38,7 @@ function search(places: readonly Place[]): Ranking {
     html: null,
     incomplete: null,
     problem: null,
-    search: {
-      keyword: 'yoga',
-      seDomain: null,
-      locationCode: null,
-      languageCode: null,
-      checkUrl: null,
-      datetime: null,
-      resultsCount: places.length,
-      itemsCount: places.length,
-      refused: [],
-      shortfall: null,
-      items: places.map((place) => ({ ...place, ...unnamed })),
-    },
+    search: parseSearchResult({ items }),
   }
 }
 
@@ -90,8 +84,9 @@ describe('a search result in the history', () => {
   })
 
   test('speaks of every app that it ranks', () => {
-    const places = [{ appId: '1001', rank: 1, absolute: 1 }]
-    assert.deepEqual(appsOf(search(places)), { store: 'ios_store', apps: search(places).search?.items })
+    const { store, apps } = appsOf(search([{ appId: '1001', rank: 1, absolute: 1 }]))
+    const unnamed = { title: null, developer: null, icon: null, url: null }
+    assert.deepEqual([store, apps], ['ios_store', [{ appId: '1001', ...unnamed }]])
   })
 })
 

@@ -112,8 +112,8 @@ describe('a batch that the database refuses', () => {
   test('has its dictionary halved as well: an app that cannot be stored fails its own result', async () => {
     const batch = await fetchBatch(5)
     await askedEnough(world)
-    const app = { rank: 1, absolute: 1, appId: '1\0', title: null, developer: null, icon: null, url: null }
-    const { stored, unreadable } = await store(world, bend(batch, 2, { items: [app] }))
+    const app = { appId: '1\0', title: null, developer: null, icon: null, url: null }
+    const { stored, unreadable } = await store(world, bend(batch, 2, { apps: [app] }))
     assert.deepEqual([stored, unreadable], [4, 1])
   })
 

@@ -30,6 +30,11 @@ function page(items: unknown, fields: Record<string, unknown> = {}) {
   }
 }
 
+/** The ranks that an app has. */
+function ranksOf({ apps }: SearchResult): number[] {
+  return apps.flatMap((app, index) => (app === null ? [] : [index + 1]))
+}
+
 function assertUnreadable(result: unknown, path: string) {
   assert.throws(
     () => parseSearchResult(result),
@@ -51,7 +56,8 @@ test('a search is read with its ranks', () => {
       itemsCount: 1,
       shortfall: null,
       refused: [],
-      items: [{ rank: 1, absolute: 1, appId: '1001', title: 'App 1', developer: 'Dev', icon: 'i', url: 'u' }],
+      apps: [{ appId: '1001', title: 'App 1', developer: 'Dev', icon: 'i', url: 'u' }],
+      absolute: null,
     },
   )
 })
@@ -64,23 +70,16 @@ test('only organic items are ranked; others shift the absolute rank and may look
     item(2, { rank_absolute: 4, type: 'android_store_search_organic' }),
   ]
   const result = parseSearchResult(page(items))
-  assert.deepEqual(
-    result.items.map(({ rank, absolute }) => [rank, absolute]),
-    [
-      [1, 2],
-      [2, 4],
-    ],
-  )
-  assert.equal(result.itemsCount, 4)
+  assert.deepEqual([ranksOf(result), result.absolute, result.itemsCount], [[1, 2], [2, 4], 4])
 })
 
 test('an app that comes twice keeps its best rank', () => {
   const twice = [item(3, { app_id: '7', title: 'worse' }), item(1, { app_id: '7', title: 'best' }), item(2)]
   for (const items of [twice, twice.toReversed()]) {
-    const found = parseSearchResult(page(items)).items.filter(({ appId }) => appId === '7')
+    const { apps } = parseSearchResult(page(items))
     assert.deepEqual(
-      found.map(({ rank, title }) => [rank, title]),
-      [[1, 'best']],
+      apps.map((app) => app?.title),
+      ['best', 'App 2'],
     )
   }
 })
@@ -99,9 +98,11 @@ test('numbers may be strings, an app id may be a number, and optional fields may
     itemsCount: 1,
     shortfall: 'The answer has no app at 6 of the ranks (rank_group) above its last one: these are lacking.',
     refused: [],
-    items: [
-      { rank: 7, absolute: 12, appId: '1234567890', title: null, developer: null, icon: null, url: null },
+    apps: [
+      ...Array(6).fill(null),
+      { appId: '1234567890', title: null, developer: null, icon: null, url: null },
     ],
+    absolute: [1, 2, 3, 4, 5, 6, 12],
   })
 })
 
@@ -109,14 +110,14 @@ test('a title with U+0000, a lone surrogate or a megabyte becomes one that Postg
   const titles = ['a\0b', 'a\ud83e', 'x'.repeat(1_000_000)]
   const result = parseSearchResult(page(titles.map((title, index) => item(index + 1, { title }))))
   assert.deepEqual(
-    result.items.map(({ title }) => title),
+    result.apps.map((app) => app?.title),
     ['ab', 'a\ufffd', 'x'.repeat(500)],
   )
 })
 
 test('no items is an empty measurement only when the answer counts none', () => {
-  assert.deepEqual(parseSearchResult(page([])).items, [])
-  assert.deepEqual(parseSearchResult(page(null, { items_count: 0 })).items, [])
+  assert.deepEqual(parseSearchResult(page([])).apps, [])
+  assert.deepEqual(parseSearchResult(page(null, { items_count: 0 })).apps, [])
   assertUnreadable(page(null), 'items')
   assertUnreadable(page(undefined, { items_count: undefined }), 'items')
 })
@@ -149,12 +150,9 @@ test('an item that breaks the contract is left out and named, and the others are
     [item(2, { title: {} }), 'title'],
   ]
   for (const [value, field] of bad) {
-    const { items, refused, itemsCount } = parseSearchResult(page([item(1), value, item(3)]))
-    assert.deepEqual(
-      items.map(({ rank }) => rank),
-      [1, 3],
-      JSON.stringify(value),
-    )
+    const search = parseSearchResult(page([item(1), value, item(3)]))
+    const { refused, itemsCount } = search
+    assert.deepEqual(ranksOf(search), [1, 3], JSON.stringify(value))
     assert.deepEqual(
       refused.map(({ path }) => path),
       [`items[1].${field}`],
@@ -167,10 +165,7 @@ test('an item that breaks the contract is left out and named, and the others are
 test('apps that claim one rank are both left out, and one that comes twice on it is not', () => {
   const items = [item(1), item(2), item(2, { app_id: '7' }), item(3), item(3)]
   const result = parseSearchResult(page(items))
-  assert.deepEqual(
-    result.items.map(({ rank }) => rank),
-    [1, 3],
-  )
+  assert.deepEqual(ranksOf(result), [1, 3])
   assert.deepEqual(
     result.refused.map(({ path }) => path),
     ['items[1].rank_group', 'items[2].rank_group'],
@@ -194,8 +189,8 @@ test('what came back is counted as the service bills it: every item, or as many 
 
 test('what stands above the items is null where it cannot be read, because no rank hangs on it', () => {
   const odd = { keyword: 7, check_url: {}, datetime: '9999-12-31 00:00:00 +00:00', se_results_count: 'many' }
-  const { keyword, checkUrl, datetime, resultsCount, items } = parseSearchResult(page([item(1)], odd))
-  assert.deepEqual([keyword, checkUrl, datetime, resultsCount, items.length], [null, null, null, null, 1])
+  const { keyword, checkUrl, datetime, resultsCount, apps } = parseSearchResult(page([item(1)], odd))
+  assert.deepEqual([keyword, checkUrl, datetime, resultsCount, apps.length], [null, null, null, null, 1])
 })
 
 test('a store that counts no results and gives some does not say how many there are', () => {
@@ -260,15 +255,15 @@ test(`of ${SPOILT_BODIES} spoilt searches each organic item is ranked or refused
   for (const count of Object.values(seen)) assert.ok(count > SPOILT_BODIES / 50, JSON.stringify(seen))
 })
 
-function checkRead(sent: readonly unknown[], { items, refused }: SearchResult) {
-  assert.equal(new Set(items.map(({ rank }) => rank)).size, items.length)
-  const byApp = new Map(items.map((item) => [item.appId, item]))
-  assert.equal(byApp.size, items.length)
-  for (const { rank, absolute, appId } of items) {
+function checkRead(sent: readonly unknown[], { apps, absolute, refused }: SearchResult) {
+  const byApp = new Map(apps.flatMap((app, index) => (app === null ? [] : [[app.appId, index + 1] as const])))
+  assert.equal(byApp.size, apps.filter((app) => app !== null).length)
+  for (const [appId, rank] of byApp) {
+    const place = absolute?.[rank - 1] ?? rank
     const isSent = (each: Sent) =>
       [Number(each.rank_group), Number(each.rank_absolute), String(each.app_id)].join() ===
-      [rank, absolute, appId].join()
-    assert.ok(rank >= 1 && rank <= 32_767 && absolute >= 1 && absolute <= 32_767)
+      [rank, place, appId].join()
+    assert.ok(rank <= 32_767 && place >= 1 && place <= 32_767)
     assert.ok(sent.some((each) => isSent((each ?? {}) as Sent)))
   }
   for (const [index, each] of sent.entries()) {

@@ -34,10 +34,10 @@ export type PostedTask = {
   /** The search in listings is no task, but is charged and listed as one that is done at once. */
   function: TaskFunction | 'app_listings'
   subject: string
-  category?: string
-  ageRating?: string
-  sortBy?: string
-  rating?: number
+  category?: string | undefined
+  ageRating?: string | undefined
+  sortBy?: string | undefined
+  rating?: number | undefined
   locationCode: number
   languageCode: string
   depth: number

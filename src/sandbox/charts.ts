@@ -13,7 +13,13 @@ import { remember } from './remember.ts'
  * Which chart, and where and when. `day` counts UTC days since 1970; without a category it is that of the
  * whole store.
  */
-type Chart = { collection: string; category?: string; ageRating?: string; locationCode: number; day: number }
+type Chart = {
+  collection: string
+  category: string | undefined
+  ageRating: string | undefined
+  locationCode: number
+  day: number
+}
 
 /** The apps of a chart, best first; empty when the store has none. */
 export type ChartMaker = (chart: Chart) => readonly App[]
@@ -78,13 +84,8 @@ const rankApps = (catalogue: Catalogue, chart: Chart, seed: number) => {
 export const buildCharts = (catalogue: Catalogue, seed: number): ChartMaker => {
   const cached = remember<readonly App[]>(CACHED_CHARTS)
   return (chart) => {
-    const key = JSON.stringify([
-      chart.collection,
-      chart.category,
-      chart.ageRating,
-      chart.locationCode,
-      chart.day,
-    ])
+    const { collection, category, ageRating, locationCode, day } = chart
+    const key = [collection, category, ageRating, locationCode, day].join()
     return cached(key, () => rankApps(catalogue, chart, seed))
   }
 }

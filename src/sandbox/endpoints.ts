@@ -1,43 +1,22 @@
 /** The endpoints of the service: one row each, with what it answers. The server adds HTTP and the limits. */
 
-import type { Account } from './account.ts'
-import type { Calls, WindowName } from './calls.ts'
+import type { WindowName } from './calls.ts'
 import { CATEGORIES, LISTING_CATEGORIES } from './categories.ts'
 import type { Code } from './codes.ts'
-import type { Deviations } from './deviations.ts'
-import type { Envelope, TaskAnswer } from './envelope.ts'
+import type { TaskAnswer } from './envelope.ts'
 import { listFailures } from './failures.ts'
-import type { Faults } from './faults.ts'
 import { fetchTask, listReady } from './fetching.ts'
 import { listIds } from './id-list.ts'
-import type { MakeId } from './ids.ts'
 import { listLanguages } from './languages.ts'
 import { searchListings } from './listings.ts'
 import { listLocations } from './locations.ts'
 import { basePath, type Offer, STORES, type Store, segmentOf } from './offers.ts'
 import { buildTaskTaker, isRecord } from './posting.ts'
 import { resendWebhooks } from './resending.ts'
-import type { Answers } from './results.ts'
+import type { Service } from './service.ts'
 import { showStatus } from './status.ts'
-import type { Tasks } from './tasks.ts'
 import { showUserData } from './user-data.ts'
 import type { Webhooks } from './webhooks.ts'
-
-/** All that the endpoints work on. */
-export type Service = {
-  login: string
-  readyMs: number
-  offers: readonly Offer[]
-  answers: Answers
-  account: Account
-  tasks: Tasks
-  calls: Calls
-  faults: Faults
-  webhooks: Webhooks
-  deviations: Deviations
-  envelope: Envelope
-  makeId: MakeId
-}
 
 /**
  * One call that was let through: parameters from the path, `body` read from JSON, and the address that was
@@ -179,15 +158,12 @@ const shorten = ({ faults }: Service, path: string, answer: TaskAnswer): TaskAns
 const listAppendix = (service: Service, name: string, nowMs: number, result: readonly unknown[]) =>
   list(service.makeId(nowMs, name), { api: 'appendix', function: name }, result)
 
-const sayStatus = ({ faults, webhooks, deviations }: Service, nowMs: number) =>
-  showStatus(faults.settings.status, webhooks.longestWaitMs(nowMs), deviations)
-
-const accountEndpoints = (service: Service): Endpoint[] => [
+const accountEndpoints = (service: Service, webhooks: Webhooks): Endpoint[] => [
   endpoint('POST /v3/app_data/errors', 'errors', ({ body, nowMs, origin }) => [
     listFailures({ ...service, origin }, requireOne(body), nowMs),
   ]),
   endpoint('POST /v3/appendix/webhook_resend', 'webhook_resend', ({ body, nowMs }) =>
-    resendWebhooks(service, requireTasks(body), nowMs),
+    resendWebhooks(service, webhooks, requireTasks(body), nowMs),
   ),
   endpoint(
     'POST /v3/app_data/id_list',
@@ -203,7 +179,11 @@ const accountEndpoints = (service: Service): Endpoint[] => [
   endpoint(
     'GET /v3/appendix/status',
     'status',
-    ({ nowMs }) => listAppendix(service, 'status', nowMs, sayStatus(service, nowMs)),
+    ({ nowMs }) => {
+      const said = service.faults.settings.status
+      const records = showStatus(said, webhooks.longestWaitMs(nowMs), service.deviations)
+      return listAppendix(service, 'status', nowMs, records)
+    },
     'status',
   ),
   endpoint('GET /v3/appendix/errors', 'appendix_errors', ({ nowMs }) => {
@@ -214,9 +194,9 @@ const accountEndpoints = (service: Service): Endpoint[] => [
 ]
 
 /** Every endpoint that the service has. */
-export const listEndpoints = (service: Service): Endpoint[] => [
+export const listEndpoints = (service: Service, webhooks: Webhooks): Endpoint[] => [
   ...service.offers.flatMap((offer) => offerEndpoints(service, offer)),
   ...STORES.flatMap((store) => referenceEndpoints(service, store)),
   ...(service.deviations.has('endpoints') ? soldEndpoints(service) : []),
-  ...accountEndpoints(service),
+  ...accountEndpoints(service, webhooks),
 ]

@@ -5,12 +5,12 @@
 
 import { z } from 'zod'
 import type { Deviations } from './deviations.ts'
-import type { Envelope, TaskAnswer } from './envelope.ts'
-import type { MakeId } from './ids.ts'
+import type { TaskAnswer } from './envelope.ts'
 import { MAX_ROWS } from './limits.ts'
-import { findOffer, type Offer, resultPath } from './offers.ts'
+import { findOffer, resultPath } from './offers.ts'
 import { answerQuery } from './queries.ts'
-import { type FailedDelivery, messageOf, outcomeOf, type Task, type Tasks } from './tasks.ts'
+import type { CalledService } from './service.ts'
+import { type FailedDelivery, messageOf, outcomeOf, type Task } from './tasks.ts'
 import { DAY_MS, formatTimestamp, Timestamp } from './timestamp.ts'
 
 const Query = z.object({
@@ -22,19 +22,6 @@ const Query = z.object({
 })
 type Query = z.output<typeof Query>
 
-/**
- * The tasks, the offers that they are of, and how they are shown. `origin` is the address of the service, as
- * called.
- */
-type TaskSource = {
-  tasks: Tasks
-  offers: readonly Offer[]
-  deviations: Deviations
-  envelope: Envelope
-  makeId: MakeId
-  origin: string
-}
-
 /** The code of a webhook that did not arrive, in the list only: no task ends with it. */
 const DELIVERY_FAILED = 50401
 const SOLD_DELIVERY_FAILED = 40501
@@ -45,7 +32,7 @@ const SOLD_DAYS = 7
 const reachMs = (deviations: Deviations): number =>
   deviations.has('errors-7-days') ? SOLD_DAYS * DAY_MS : DAY_MS
 
-const showTask = ({ offers, deviations, envelope, origin }: TaskSource, task: Task) => {
+const showTask = ({ offers, deviations, envelope, origin }: CalledService, task: Task) => {
   const offer = findOffer(offers, task)
   const form = offer.forms[0] ?? 'advanced'
   const code = outcomeOf(task)
@@ -64,7 +51,7 @@ const showTask = ({ offers, deviations, envelope, origin }: TaskSource, task: Ta
   }
 }
 
-const showDelivery = ({ envelope: { codes } }: TaskSource, { task, hook, failure }: FailedDelivery) => ({
+const showDelivery = ({ envelope: { codes } }: CalledService, { task, hook, failure }: FailedDelivery) => ({
   id: task.id,
   datetime: formatTimestamp(failure.atMs),
   function: hook,
@@ -85,8 +72,8 @@ const findInvalidField = (query: Query, nowMs: number, backMs: number): string |
   return toMs < fromMs || toMs > nowMs ? 'datetime_to' : undefined
 }
 
-const listRecords = (source: TaskSource, query: Query, nowMs: number) => {
-  const { tasks, deviations } = source
+const listRecords = (service: CalledService, query: Query, nowMs: number) => {
+  const { tasks, deviations } = service
   const {
     datetime_from: fromMs = nowMs - reachMs(deviations),
     datetime_to,
@@ -95,10 +82,10 @@ const listRecords = (source: TaskSource, query: Query, nowMs: number) => {
   const toMs = datetime_to === undefined ? nowMs : Math.min(nowMs, datetime_to + 999)
   const failed = tasks
     .listFailed(fromMs, toMs)
-    .map((task) => ({ timeMs: task.doneAtMs, record: showTask(source, task) }))
+    .map((task) => ({ timeMs: task.doneAtMs, record: showTask(service, task) }))
   const undelivered = tasks
     .listFailedDeliveries(fromMs, toMs)
-    .map((delivery) => ({ timeMs: delivery.failure.atMs, record: showDelivery(source, delivery) }))
+    .map((delivery) => ({ timeMs: delivery.failure.atMs, record: showDelivery(service, delivery) }))
   return [...failed, ...undelivered]
     .sort((left, right) => left.timeMs - right.timeMs)
     .map(({ record }) => record)
@@ -106,11 +93,11 @@ const listRecords = (source: TaskSource, query: Query, nowMs: number) => {
 }
 
 /** Lists what failed, the oldest in front. */
-export const listFailures = (source: TaskSource, body: unknown, nowMs: number): TaskAnswer =>
+export const listFailures = (service: CalledService, body: unknown, nowMs: number): TaskAnswer =>
   answerQuery(
-    { name: 'errors', id: source.makeId(nowMs, 'errors') },
+    { name: 'errors', id: service.makeId(nowMs, 'errors') },
     Query,
     body,
-    (query) => findInvalidField(query, nowMs, reachMs(source.deviations)),
-    (query) => listRecords(source, query, nowMs).slice(query.offset, query.offset + query.limit),
+    (query) => findInvalidField(query, nowMs, reachMs(service.deviations)),
+    (query) => listRecords(service, query, nowMs).slice(query.offset, query.offset + query.limit),
   )

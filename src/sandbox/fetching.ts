@@ -1,26 +1,12 @@
 /** Gives results: the ready list, and the result of one task. */
 
 import type { Code } from './codes.ts'
-import type { Deviations } from './deviations.ts'
-import type { Envelope, TaskAnswer } from './envelope.ts'
-import type { Faults } from './faults.ts'
-import type { MakeId } from './ids.ts'
+import type { TaskAnswer } from './envelope.ts'
 import { type Form, findOffer, type Offer, resultPath, type TaskFunction } from './offers.ts'
 import { echoTask, resolveTask } from './posting.ts'
-import type { Answers } from './results.ts'
+import type { Service } from './service.ts'
 import { messageOf, outcomeOf, type Task, type Tasks } from './tasks.ts'
 import { formatTimestamp } from './timestamp.ts'
-
-/** Where results come from. */
-export type ResultSource = {
-  offers: readonly Offer[]
-  tasks: Tasks
-  answers: Answers
-  faults: Faults
-  deviations: Deviations
-  envelope: Envelope
-  makeId: MakeId
-}
 
 /** As it is sold, a task enters the ready list so long after it is done. */
 const READY_LAG_MS = 1000
@@ -40,7 +26,7 @@ const showRow = (offer: Offer, task: Task) => {
 
 /** Lists what is ready to be fetched from one offer, or from all of them; `path` is that of the call. */
 export const listReady = (
-  { offers, tasks, faults, deviations, makeId }: ResultSource,
+  { offers, tasks, faults, deviations, makeId }: Service,
   one: Offer | undefined,
   path: string,
   nowMs: number,
@@ -84,25 +70,25 @@ const findObstacle = (
 }
 
 /** What a task that is done has found, in a form. */
-export const showResult = (source: ResultSource, task: Task, form: Form): TaskAnswer => {
-  const path = resultPath(findOffer(source.offers, task), task.id, form)
-  const { otherAnswer, otherFailure } = source.faults.settings
+export const showResult = (service: Service, task: Task, form: Form): TaskAnswer => {
+  const path = resultPath(findOffer(service.offers, task), task.id, form)
+  const { otherAnswer, otherFailure } = service.faults.settings
   const mayBeOther = (otherAnswer || otherFailure) && [20000, 40102].includes(outcomeOf(task))
-  const other = mayBeOther ? source.tasks.findOther(task) : undefined
-  if (other && source.faults.strikes('otherFailure', path)) {
-    return { ...showFound(source, { ...other, failure: 40101 }, form, path), id: task.id }
+  const other = mayBeOther ? service.tasks.findOther(task) : undefined
+  if (other && service.faults.strikes('otherFailure', path)) {
+    return { ...showFound(service, { ...other, failure: 40101 }, form, path), id: task.id }
   }
-  const shown = other && source.faults.strikes('otherAnswer', path) ? other : task
-  const isWrong = source.faults.strikes('wrongId', path)
+  const shown = other && service.faults.strikes('otherAnswer', path) ? other : task
+  const isWrong = service.faults.strikes('wrongId', path)
   return {
-    ...showFound(source, shown, form, path),
-    id: isWrong ? source.makeId(task.doneAtMs, task.function) : task.id,
+    ...showFound(service, shown, form, path),
+    id: isWrong ? service.makeId(task.doneAtMs, task.function) : task.id,
   }
 }
 
 /** What a task has found. `path` is that of the call. */
 const showFound = (
-  { answers, faults, offers, envelope }: ResultSource,
+  { answers, faults, offers, envelope }: Service,
   task: Task,
   form: Form,
   path: string,
@@ -128,29 +114,29 @@ const showFound = (
 
 /** Gives the result of a task, and takes the task off the ready list. Asking is free. */
 export const fetchTask = (
-  source: ResultSource,
+  service: Service,
   offer: Offer,
   form: Form,
   id: string,
   nowMs: number,
 ): TaskAnswer => {
-  const task = source.tasks.find(id)
+  const task = service.tasks.find(id)
   if (!task) {
-    const code = source.tasks.isForeign(id) ? 40001 : 40401
+    const code = service.tasks.isForeign(id) ? 40001 : 40401
     return {
       id,
       code,
-      isSilent: source.envelope.codes.isSold,
+      isSilent: service.envelope.codes.isSold,
       data: { ...echoTask(offer, {}), id },
       result: null,
     }
   }
-  const own = task.function === 'app_listings' ? offer : findOffer(source.offers, task)
-  const obstacle = findObstacle(source.tasks, task, offer, form, nowMs)
+  const own = task.function === 'app_listings' ? offer : findOffer(service.offers, task)
+  const obstacle = findObstacle(service.tasks, task, offer, form, nowMs)
   if (obstacle) {
     const data = echoTask(own, task.parameters, resolveTask(own, task))
-    return { id, code: obstacle, isSilent: source.envelope.codes.isSold, data, result: null }
+    return { id, code: obstacle, isSilent: service.envelope.codes.isSold, data, result: null }
   }
-  source.tasks.markFetched(task)
-  return showResult(source, task, form)
+  service.tasks.markFetched(task)
+  return showResult(service, task, form)
 }

@@ -6,8 +6,9 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Code } from './codes.ts'
-import type { Endpoint, Service } from './endpoints.ts'
+import type { Endpoint } from './endpoints.ts'
 import type { Envelope } from './envelope.ts'
+import type { Service } from './service.ts'
 import { sendJson } from './trouble.ts'
 
 /** Compares in constant time, whatever the lengths. */
@@ -36,9 +37,9 @@ export const buildLoginCheck = (
 export const guardCalls = (
   app: FastifyInstance,
   service: Service,
-  { isKnown, isVerified, now }: { isKnown: LoginCheck; isVerified: boolean; now: () => number },
+  { isKnown, isVerified }: { isKnown: LoginCheck; isVerified: boolean },
 ): void => {
-  const { envelope, makeId } = service
+  const { envelope, makeId, now } = service
   app.addHook('onRequest', async (request, reply) => {
     const refuse = (code: Code) => {
       const id = makeId(now(), 'refused')

@@ -3,23 +3,14 @@
 import { z } from 'zod'
 import type { Code } from './codes.ts'
 import type { Deviations } from './deviations.ts'
-import type { Envelope, TaskAnswer } from './envelope.ts'
-import type { MakeId } from './ids.ts'
+import type { TaskAnswer } from './envelope.ts'
 import { MAX_ROWS } from './limits.ts'
 import { segmentOf, seTypeOf } from './offers.ts'
 import { toUsd } from './prices.ts'
 import { answerQuery } from './queries.ts'
+import type { CalledService } from './service.ts'
 import { messageOf, outcomeOf, type Task, type Tasks } from './tasks.ts'
 import { formatTimestamp, monthsBefore, Timestamp } from './timestamp.ts'
-
-/** What is listed, and how. `origin` is the address of the service, as the caller wrote it. */
-type Listing = {
-  tasks: Tasks
-  deviations: Deviations
-  envelope: Envelope
-  makeId: MakeId
-  origin: string
-}
 
 const METADATA_MONTHS = 1
 const HISTORY_MONTHS = 6
@@ -52,20 +43,20 @@ const codeOf = (tasks: Tasks, task: Task, nowMs: number): Code => {
 }
 
 /** The status of a task: its code as text, or as it is sold the message. */
-const statusOf = ({ tasks, deviations, envelope }: Listing, task: Task, nowMs: number): string => {
+const statusOf = ({ tasks, deviations, envelope }: CalledService, task: Task, nowMs: number): string => {
   const code = codeOf(tasks, task, nowMs)
   return deviations.has('statuses') ? messageOf(code, envelope.codes) : String(code)
 }
 
 /** The path of the call, as it is sold with the host that was called. */
-const urlOf = ({ deviations, origin }: Listing, task: Task): string => {
+const urlOf = ({ deviations, origin }: CalledService, task: Task): string => {
   const call = task.function === 'app_listings' ? 'search/live' : 'task_post'
   const path = `/v3/app_data/${segmentOf(task.store, deviations)}/${task.function}/${call}`
   return deviations.has('paths') ? `${origin}${path}` : path
 }
 
 /** The parameters as posted, as it is sold with what the service adds to them. */
-const metadataOf = ({ deviations }: Listing, task: Task) => ({
+const metadataOf = ({ deviations }: CalledService, task: Task) => ({
   ...(deviations.has('statuses') && {
     api: 'app_data',
     function: task.function,
@@ -75,24 +66,24 @@ const metadataOf = ({ deviations }: Listing, task: Task) => ({
   ...task.parameters,
 })
 
-const showTask = (listing: Listing, task: Task, withMetadata: boolean, nowMs: number) => ({
+const showTask = (service: CalledService, task: Task, withMetadata: boolean, nowMs: number) => ({
   id: task.id,
-  url: urlOf(listing, task),
+  url: urlOf(service, task),
   datetime_posted: formatTimestamp(task.postedAtMs),
   datetime_done: nowMs < task.doneAtMs ? null : formatTimestamp(task.doneAtMs),
-  status: statusOf(listing, task, nowMs),
+  status: statusOf(service, task, nowMs),
   cost: toUsd(nowMs < task.doneAtMs ? task.costMicros : task.costMicros - task.refundMicros),
-  ...(withMetadata && { metadata: metadataOf(listing, task) }),
+  ...(withMetadata && { metadata: metadataOf(service, task) }),
 })
 
 /** Unfinished tasks have no time of execution yet: they come after all others. */
 const executedAt = (task: Task, nowMs: number): number =>
   nowMs < task.doneAtMs ? Number.MAX_SAFE_INTEGER : task.doneAtMs
 
-const listRecords = (listing: Listing, query: Query, nowMs: number) => {
+const listRecords = (service: CalledService, query: Query, nowMs: number) => {
   const { datetime_from, datetime_to, limit, offset, sort, include_metadata } = query
   const direction = sort === 'asc' ? 1 : -1
-  return listing.tasks
+  return service.tasks
     .listPosted(datetime_from, datetime_to)
     .sort(
       (left, right) =>
@@ -100,15 +91,15 @@ const listRecords = (listing: Listing, query: Query, nowMs: number) => {
         (executedAt(left, nowMs) - executedAt(right, nowMs) || left.postedAtMs - right.postedAtMs),
     )
     .slice(offset, offset + limit)
-    .map((task) => showTask(listing, task, include_metadata, nowMs))
+    .map((task) => showTask(service, task, include_metadata, nowMs))
 }
 
 /** Lists tasks that were posted within a time. */
-export const listIds = (listing: Listing, body: unknown, nowMs: number): TaskAnswer =>
+export const listIds = (service: CalledService, body: unknown, nowMs: number): TaskAnswer =>
   answerQuery(
-    { name: 'id_list', id: listing.makeId(nowMs, 'id_list') },
+    { name: 'id_list', id: service.makeId(nowMs, 'id_list') },
     Query,
     body,
-    (query) => findInvalidField(query, nowMs, listing.deviations),
-    (query) => listRecords(listing, query, nowMs),
+    (query) => findInvalidField(query, nowMs, service.deviations),
+    (query) => listRecords(service, query, nowMs),
   )

@@ -4,16 +4,13 @@
  */
 
 import { z } from 'zod'
-import type { Account } from './account.ts'
 import type { PostedTask } from './books.ts'
 import type { App, Catalogue } from './catalogue.ts'
 import { nameCategory } from './categories.ts'
 import type { Deviations } from './deviations.ts'
 import type { TaskAnswer } from './envelope.ts'
 import { isInStore } from './events.ts'
-import type { Faults } from './faults.ts'
 import { hashText } from './hash.ts'
-import type { MakeId } from './ids.ts'
 import { tokenize } from './keyword.ts'
 import { MAX_ROWS, MAX_TAG_CHARACTERS } from './limits.ts'
 import { appUrl, SE_DOMAINS, showInfoItem } from './listing.ts'
@@ -21,18 +18,8 @@ import { Filters, type Listing, OrderBy, passes, sortListings } from './listing-
 import { type Store, segmentOf } from './offers.ts'
 import { isRecord } from './posting.ts'
 import { LISTING_PRICES_MICROS } from './prices.ts'
-import type { Answers } from './results.ts'
-import type { Tasks } from './tasks.ts'
+import type { Service } from './service.ts'
 import { dayOf, formatTimestamp } from './timestamp.ts'
-
-type ListingService = {
-  answers: Answers
-  account: Account
-  tasks: Tasks
-  faults: Faults
-  deviations: Deviations
-  makeId: MakeId
-}
 
 const MAX_WORDS_CHARACTERS = 200
 const MAX_CATEGORIES = 10
@@ -135,7 +122,7 @@ const recordCall = (
 
 /** Searches in the listings of a store; a search that is answered is charged. `path` is that of the call. */
 export const searchListings = (
-  service: ListingService,
+  service: Service,
   store: Store,
   body: unknown,
   { path, nowMs }: { path: string; nowMs: number },

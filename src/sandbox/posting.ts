@@ -1,35 +1,20 @@
 /** Takes posted tasks: each is checked, priced and charged by itself, whatever happens to its neighbours. */
 
 import { z } from 'zod'
-import type { Account } from './account.ts'
 import type { PostedTask } from './books.ts'
 import { CATEGORIES } from './categories.ts'
 import { COLLECTIONS } from './charts.ts'
 import type { Code } from './codes.ts'
 import type { Deviations } from './deviations.ts'
 import type { TaskAnswer } from './envelope.ts'
-import type { Faults } from './faults.ts'
 import { fraction, hashText } from './hash.ts'
-import type { MakeId } from './ids.ts'
 import { decodeKeyword } from './keyword.ts'
 import { listLanguages } from './languages.ts'
 import { MAX_KEYWORD_CHARACTERS, MAX_TAG_CHARACTERS, MAX_TASKS_PER_POST } from './limits.ts'
 import { findLocationByCode, findLocationByName } from './locations.ts'
 import { type Offer, postPath, type Store } from './offers.ts'
 import { type Priority, priceTaskMicros } from './prices.ts'
-import type { Answers } from './results.ts'
-import type { Tasks } from './tasks.ts'
-
-/** Where posted tasks go, what answers them, and how long the longest takes. */
-export type PostingService = {
-  tasks: Tasks
-  account: Account
-  answers: Answers
-  faults: Faults
-  readyMs: number
-  deviations: Deviations
-  makeId: MakeId
-}
+import type { Service } from './service.ts'
 
 /** How many times as much as the list says a dear task costs, and as it cost an answer says that it did. */
 const DEAR_TIMES = 10
@@ -216,7 +201,7 @@ const decideCourse = (
   priority: Priority,
   path: string,
   nowMs: number,
-  { faults, readyMs }: PostingService,
+  { faults, readyMs }: Service,
 ): Pick<PostedTask, 'doneAtMs' | 'failure' | 'isSilent'> => {
   if (faults.strikes('stuck', path)) return { doneAtMs: NEVER_MS }
   const takesMs = readyMs * (0.5 + 0.5 * fraction(hashText(id))) * (priority === 2 ? 0.5 : 1)
@@ -227,20 +212,12 @@ const decideCourse = (
   return faults.strikes('nothingFound', path) ? { doneAtMs, failure: 40501 } : { doneAtMs }
 }
 
-/** What is asked for beyond the subject. */
-const pickWishes = (fields: Fields) => ({
-  ...(fields.app_category !== undefined && { category: fields.app_category }),
-  ...(fields.age_rating !== undefined && { ageRating: fields.age_rating }),
-  ...(fields.sort_by !== undefined && { sortBy: fields.sort_by }),
-  ...(fields.rating !== undefined && { rating: fields.rating }),
-})
-
 const createTask = (
   offer: Offer,
   { fields, locationCode, languageCode }: Checked,
   parameters: Record<string, unknown>,
   nowMs: number,
-  service: PostingService,
+  service: Service,
 ): PostedTask => {
   const id = service.makeId(nowMs, offer.function)
   const depth = fields.depth ?? 1
@@ -249,7 +226,10 @@ const createTask = (
     store: offer.store,
     function: offer.function,
     subject: fields.keyword ?? fields.app_id ?? fields.app_collection ?? '',
-    ...pickWishes(fields),
+    category: fields.app_category,
+    ageRating: fields.age_rating,
+    sortBy: fields.sort_by,
+    rating: fields.rating,
     locationCode,
     languageCode,
     depth,
@@ -281,7 +261,7 @@ export const isRecord = (value: unknown): value is Record<string, unknown> =>
 /**
  * Makes the function that takes the tasks of one offer: it answers one task each, in the order of posting.
  */
-export const buildTaskTaker = (offer: Offer, service: PostingService) => {
+export const buildTaskTaker = (offer: Offer, service: Service) => {
   const { deviations, makeId } = service
   const schema = schemaOf(offer, deviations)
   /** Faults may have changed the ids that the answers name. */

@@ -2,11 +2,10 @@
 
 import { z } from 'zod'
 import type { Code } from './codes.ts'
-import type { Deviations } from './deviations.ts'
 import type { TaskAnswer } from './envelope.ts'
-import type { MakeId } from './ids.ts'
 import { MAX_IDS_PER_RESEND } from './limits.ts'
 import { isRecord } from './posting.ts'
+import type { Service } from './service.ts'
 import { hooksOf, type Task, type Tasks } from './tasks.ts'
 import { postbackFormOf, type Webhooks } from './webhooks.ts'
 
@@ -22,11 +21,10 @@ const findObstacle = (tasks: Tasks, id: string, task: Task | undefined, nowMs: n
   return tasks.stageOf(task, postbackFormOf(task), nowMs) === 'expired' ? 40403 : undefined
 }
 
-type ResendingService = { tasks: Tasks; webhooks: Webhooks; deviations: Deviations; makeId: MakeId }
-
 /** Answers each id by itself. The webhooks of a task that is not done yet go out when it is. */
 export const resendWebhooks = (
-  { tasks, webhooks, deviations, makeId }: ResendingService,
+  { tasks, deviations, makeId }: Service,
+  webhooks: Webhooks,
   posted: readonly unknown[],
   nowMs: number,
 ): TaskAnswer[] => {

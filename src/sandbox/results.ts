@@ -3,6 +3,7 @@
  * ever.
  */
 
+import type { PostedTask } from './books.ts'
 import type { App, Catalogue } from './catalogue.ts'
 import { buildCatalogue } from './catalogue.ts'
 import { buildCharts, type ChartMaker } from './charts.ts'
@@ -27,21 +28,15 @@ import { remember } from './remember.ts'
 import { countReviews, countWanted, listReviews } from './reviews.ts'
 import { dayOf, formatTimestamp } from './timestamp.ts'
 
-/** What a task asks for. `subject` is the keyword as posted, the app id, or the collection. */
-type Question = {
-  store: Store
-  function: TaskFunction
-  subject: string
-  category?: string
-  ageRating?: string
-  sortBy?: string
-  rating?: number
-  locationCode: number
-  languageCode: string
-  depth: number
-  /** The answer is that of this moment. */
-  doneAtMs: number
-}
+/**
+ * What a task asks for. `subject` is the keyword as posted, the app id, or the collection; the answer is that
+ * of the moment at which the task is done.
+ */
+type Question = Pick<
+  PostedTask,
+  'store' | 'subject' | 'locationCode' | 'languageCode' | 'depth' | 'doneAtMs'
+> &
+  Pick<PostedTask, 'category' | 'ageRating' | 'sortBy' | 'rating'> & { function: TaskFunction }
 
 /** Answers questions about the two stores. */
 export type Answers = {
@@ -222,12 +217,7 @@ const buildAnswers = (
     if (question.function === 'app_searches')
       return rank({ keyword: headingOf(question), ...viewOf(question) })
     const { subject: collection, category, ageRating } = question
-    return chart({
-      collection,
-      ...(category !== undefined && { category }),
-      ...(ageRating !== undefined && { ageRating }),
-      ...viewOf(question),
-    })
+    return chart({ collection, category, ageRating, ...viewOf(question) })
   }
   const requireApp = (question: Question): App => {
     const app = findApp(question)

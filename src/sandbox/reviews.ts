@@ -3,6 +3,7 @@
  * change, so that a later look finds the same reviews, and the new ones.
  */
 
+import type { PostedTask } from './books.ts'
 import type { App } from './catalogue.ts'
 import type { Deviations } from './deviations.ts'
 import { starsMoved } from './events.ts'
@@ -42,7 +43,7 @@ export const countReviews = (app: App, timeMs: number): number =>
   Math.max(0, Math.floor((timeMs / DAY_MS - releaseDay(app)) * reviewsPerDay(app)))
 
 /** Of which reviews, in which order, and how many at most. `sortBy` is newest first where it is not given. */
-export type ReviewsWanted = { store: Store; depth: number; sortBy?: string; rating?: number }
+export type ReviewsWanted = Pick<PostedTask, 'store' | 'depth' | 'sortBy' | 'rating'>
 
 /** Reviews by helpfulness are those of so many newest ones, or three times as many as are wanted. */
 const RELEVANT_AT_LEAST = 500

@@ -16,7 +16,7 @@ import { Account } from './account.ts'
 import { Calls } from './calls.ts'
 import { type Code, chooseCodes } from './codes.ts'
 import { chooseDeviations } from './deviations.ts'
-import { listEndpoints, Refusal, type Service } from './endpoints.ts'
+import { listEndpoints, Refusal } from './endpoints.ts'
 import { buildEnvelope, type Envelope, VERSION } from './envelope.ts'
 import { FaultSettings, Faults } from './faults.ts'
 import { buildLoginCheck, guardCalls, type LoginCheck } from './guard.ts'
@@ -26,6 +26,7 @@ import { listOffers } from './offers.ts'
 import { Options, type OptionsInput } from './options.ts'
 import { readRealApps } from './real-apps.ts'
 import { openAnswers } from './results.ts'
+import type { Service } from './service.ts'
 import { Tasks } from './tasks.ts'
 import { answerInTrouble, sendJson } from './trouble.ts'
 import { Webhooks } from './webhooks.ts'
@@ -42,22 +43,23 @@ const HOST = '127.0.0.1'
 const LOOK_EVERY_MS = 50
 
 /** Ends what is due by now, and sends the webhooks of it. */
-const settle = ({ tasks, webhooks }: Service, nowMs: number): void => webhooks.send(tasks.settle(nowMs))
+const settle = ({ tasks }: Service, webhooks: Webhooks, nowMs: number): void =>
+  webhooks.send(tasks.settle(nowMs))
 
 const addEndpoints = (
   app: FastifyInstance,
   service: Service,
-  now: () => number,
+  webhooks: Webhooks,
   closing: AbortSignal,
 ): void => {
-  for (const { method, path, countAs, window, answer } of listEndpoints(service)) {
+  for (const { method, path, countAs, window, answer } of listEndpoints(service, webhooks)) {
     const handler = async (request: FastifyRequest, reply: FastifyReply) => {
       const startedMs = performance.now()
       const called = request.url.split('?')[0] ?? path
       const trouble = service.faults.strikeCall(called)
       const work = () => {
-        const nowMs = now()
-        settle(service, nowMs)
+        const nowMs = service.now()
+        settle(service, webhooks, nowMs)
         const { id = '', country = '' } = request.params as { id?: string; country?: string }
         const origin = `${request.protocol}://${request.host}`
         const answers = answer({ id, country, body: request.body, nowMs, origin })
@@ -109,9 +111,8 @@ const showErrors = (app: FastifyInstance, { wrapRefusal }: Envelope): void => {
   })
 }
 
-const openService = (options: Options, hostNow: () => number): { service: Service; now: () => number } => {
+const openService = (options: Options, hostNow: () => number): Service => {
   const faults = new Faults(options.seed, options.faults)
-  const now = () => faults.clockMs ?? hostNow() + faults.clockOffsetMs
   const deviations = chooseDeviations(options)
   const account = new Account({ ...options, isLimited: !deviations.has('no-limits') })
   const answers = openAnswers(
@@ -120,25 +121,20 @@ const openService = (options: Options, hostNow: () => number): { service: Servic
     options.events,
     deviations,
   )
-  const tasks = new Tasks(options.login, account, options.stateFile)
-  const source = {
+  return {
+    login: options.login,
+    readyMs: options.readyMs,
     offers: listOffers(deviations, options.htmlOnly),
     answers,
-    tasks,
+    account,
+    tasks: new Tasks(options.login, account, options.stateFile),
+    calls: new Calls(options),
     faults,
     deviations,
     envelope: buildEnvelope(chooseCodes(deviations)),
     makeId: chooseIds(deviations),
+    now: () => faults.clockMs ?? hostNow() + faults.clockOffsetMs,
   }
-  const service = {
-    ...source,
-    login: options.login,
-    readyMs: options.readyMs,
-    account,
-    calls: new Calls(options),
-    webhooks: new Webhooks(source, now, options),
-  }
-  return { service, now }
 }
 
 const listen = async (build: () => FastifyInstance, options: Options): Promise<FastifyInstance> => {
@@ -161,7 +157,8 @@ const listen = async (build: () => FastifyInstance, options: Options): Promise<F
 export const startSandbox = async (input: OptionsInput & { now?: () => number } = {}): Promise<Sandbox> => {
   const { now: hostNow = Date.now, ...chosen } = input
   const options = Options.parse(chosen)
-  const { service, now } = openService(options, hostNow)
+  const service = openService(options, hostNow)
+  const webhooks = new Webhooks(service, options)
   const instance = randomUUID()
   const closing = new AbortController()
   const greeting = {
@@ -182,23 +179,23 @@ export const startSandbox = async (input: OptionsInput & { now?: () => number } 
     app.removeContentTypeParser('text/plain')
     app.addHook('onRequest', async (_request, reply) => {
       lastRequestMs = performance.now()
-      reply.header('date', new Date(now()).toUTCString())
+      reply.header('date', new Date(service.now()).toUTCString())
     })
     const isKnown = buildLoginCheck(options, service.envelope)
-    guardCalls(app, service, { isKnown, isVerified: options.verified, now })
+    guardCalls(app, service, { isKnown, isVerified: options.verified })
     showErrors(app, service.envelope)
     app.get('/', () => greeting)
     addControl(app, service, isKnown)
-    addEndpoints(app, service, now, closing.signal)
+    addEndpoints(app, service, webhooks, closing.signal)
     return app
   }
   const stop = async () => {
-    await service.webhooks.close()
+    await webhooks.close()
     service.tasks.close()
   }
   try {
     const app = await listen(build, options)
-    const look = setInterval(() => settle(service, now()), LOOK_EVERY_MS)
+    const look = setInterval(() => settle(service, webhooks, service.now()), LOOK_EVERY_MS)
     return {
       url: `http://${HOST}:${(app.server.address() as AddressInfo).port}`,
       instance,

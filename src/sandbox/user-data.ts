@@ -4,6 +4,7 @@ import type { Account } from './account.ts'
 import type { Calls } from './calls.ts'
 import type { Deviations } from './deviations.ts'
 import { LISTING_PRICES_MICROS, POST_PRICES_MICROS, toUsd } from './prices.ts'
+import type { Service } from './service.ts'
 import { formatTimestamp } from './timestamp.ts'
 
 /** Results of these functions come in these forms (spec: Account data record). */
@@ -145,15 +146,7 @@ const showPrices = (deviations: Deviations) => ({
 })
 
 /** The one record of user_data. */
-export const showUserData = (
-  {
-    login,
-    calls,
-    account,
-    deviations,
-  }: { login: string; calls: Calls; account: Account; deviations: Deviations },
-  nowMs: number,
-) => {
+export const showUserData = ({ login, calls, account, deviations }: Service, nowMs: number) => {
   const rates = {
     limits: showCallLimits(calls, deviations),
     statistics: showCallStatistics(calls, nowMs, deviations),

@@ -9,8 +9,9 @@ import { gzipSync } from 'node:zlib'
 import pLimit, { type LimitFunction } from 'p-limit'
 import { Agent, type Dispatcher } from 'undici'
 import type { DeliveryFailure, Hook } from './books.ts'
-import { type ResultSource, showResult } from './fetching.ts'
+import { showResult } from './fetching.ts'
 import { type Form, findOffer, resultPath } from './offers.ts'
+import type { Service } from './service.ts'
 import type { Task } from './tasks.ts'
 
 /** Of a client's answer, no more is read. */
@@ -39,8 +40,7 @@ const readStart = async (body: Dispatcher.ResponseData['body']): Promise<string>
 const AFTER_ANSWER_MS = 150
 
 export class Webhooks {
-  readonly #source: ResultSource
-  readonly #now: () => number
+  readonly #service: Service
   readonly #timeoutMs: number
   readonly #agent: Agent
   readonly #limit: LimitFunction
@@ -51,12 +51,10 @@ export class Webhooks {
   #isClosed = false
 
   constructor(
-    source: ResultSource,
-    now: () => number,
+    service: Service,
     { webhookTimeoutMs, webhooksInFlight }: { webhookTimeoutMs: number; webhooksInFlight: number },
   ) {
-    this.#source = source
-    this.#now = now
+    this.#service = service
     this.#timeoutMs = webhookTimeoutMs
     this.#limit = pLimit(webhooksInFlight)
     this.#agent = new Agent({ connections: webhooksInFlight, headersTimeout: 0, bodyTimeout: 0 })
@@ -68,7 +66,7 @@ export class Webhooks {
       for (const hook of task.due) {
         const key = `${task.id} ${hook}`
         if (this.#waiting.has(key)) continue
-        this.#waiting.set(key, this.#now())
+        this.#waiting.set(key, this.#service.now())
         void delay(AFTER_ANSWER_MS, undefined, { ref: false }).then(() =>
           this.#limit(async () => {
             await this.#deliver(task, hook)
@@ -93,12 +91,12 @@ export class Webhooks {
   }
 
   async #deliver(task: Task, hook: Hook): Promise<void> {
-    const { tasks, faults } = this.#source
+    const { tasks, faults } = this.#service
     const url = fillUrl(String(task.parameters[hook]), task.id, String(task.parameters.tag ?? ''))
     if (faults.strikes('webhookLost', url)) return tasks.noteDelivery(task, hook)
     if (faults.strikes('strayWebhook', url)) await this.#sendStray(task, hook)
     const failure = faults.strikes('webhookUnsent', url)
-      ? { atMs: this.#now(), url, httpCode: 0, httpTimeMs: 0, response: '', message: 'Not sent.' }
+      ? { atMs: this.#service.now(), url, httpCode: 0, httpTimeMs: 0, response: '', message: 'Not sent.' }
       : await this.#request(task, hook, url)
     if (!failure && faults.strikes('webhookTwice', url)) await this.#request(task, hook, url)
     if (!this.#isClosed) tasks.noteDelivery(task, hook, failure)
@@ -109,7 +107,7 @@ export class Webhooks {
     const startedMs = performance.now()
     const fail = (httpCode: number, response: string, message: string): DeliveryFailure => {
       const httpTimeMs = Math.round(performance.now() - startedMs)
-      return { atMs: this.#now(), url, httpCode, httpTimeMs, response, message }
+      return { atMs: this.#service.now(), url, httpCode, httpTimeMs, response, message }
     }
     try {
       const { origin, pathname, search } = new URL(url)
@@ -130,7 +128,7 @@ export class Webhooks {
   /** A webhook in the name of a task that does not exist; its body does not say a tag. */
   async #sendStray(task: Task, hook: Hook): Promise<void> {
     const parameters = { ...task.parameters }
-    const id = this.#source.makeId(this.#now(), task.function)
+    const id = this.#service.makeId(this.#service.now(), task.function)
     const url = fillUrl(String(parameters[hook]), id, String(parameters.tag ?? ''))
     delete parameters.tag
     await this.#request({ ...task, id, parameters }, hook, url)
@@ -140,8 +138,8 @@ export class Webhooks {
     if (hook === 'pingback_url') return { method: 'GET' }
     const startedMs = performance.now()
     const form = postbackFormOf(task)
-    const answer = showResult(this.#source, task, form)
-    const { envelope, offers } = this.#source
+    const answer = showResult(this.#service, task, form)
+    const { envelope, offers } = this.#service
     const path = resultPath(findOffer(offers, task), task.id, form)
     const body = envelope.wrapTasks(path, [answer], performance.now() - startedMs)
     return {

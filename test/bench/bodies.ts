@@ -10,6 +10,7 @@ import { showResult } from '../../src/sandbox/fetching.ts'
 import { chooseIds } from '../../src/sandbox/ids.ts'
 import { findOffer, listOffers, resultPath } from '../../src/sandbox/offers.ts'
 import { openAnswers } from '../../src/sandbox/results.ts'
+import type { Service } from '../../src/sandbox/service.ts'
 import type { Task } from '../../src/sandbox/tasks.ts'
 
 /** A task of ios_store/app_searches in the United States, in English. */
@@ -66,8 +67,8 @@ function makeBody({ id, tag, keyword }: Delivery): string {
     due: ['postback_url'],
   }
   if (task.results !== DEPTH) throw new Error(`The store has ${task.results} results of "${keyword}".`)
-  const source = { answers, faults, offers, deviations, envelope, makeId, tasks: null as never }
-  const answer = showResult(source, task, 'advanced')
+  const service: Partial<Service> = { answers, faults, offers, deviations, envelope, makeId }
+  const answer = showResult(service as Service, task, 'advanced')
   return envelope.wrapTasks(resultPath(findOffer(offers, task), id, 'advanced'), [answer], 1)
 }
 

@@ -15,7 +15,7 @@ import {
   wireTimestamp,
 } from './fields.ts'
 import { fetchReadableRows } from './replies.ts'
-import { checkRequest, formatInstant, refuseRange, rowLimit, rowOffset } from './requests.ts'
+import { checkRequest, formatInstant, refuseRange, rowOffset, wholeUpTo } from './requests.ts'
 import type { Transport } from './transport.ts'
 
 /** spec: Limits */
@@ -63,7 +63,7 @@ const failedTask = wireRecord({
 const FUNCTION_RULE = 'must be the name of a function'
 
 const fields = z.object({
-  limit: rowLimit(MAX_FAILED_TASK_ROWS),
+  limit: wholeUpTo(MAX_FAILED_TASK_ROWS),
   offset: rowOffset,
   filtered_function: z.string(FUNCTION_RULE).min(1, FUNCTION_RULE).optional(),
 })

@@ -153,27 +153,21 @@ export function textIfReadable(maxLength: number) {
 
 export const wireTimestamp = ifReadable(readTimestamp)
 
-/** A number that may be missing. */
-export const optionalNumber = wireNumber.nullish().transform(orNull)
+/** What may be missing, and is null then. */
+export function optional<T extends z.ZodType>(value: T) {
+  return value.nullish().transform((read) => read ?? null)
+}
 
-/** A count that may be missing. */
-export const optionalCount = wireCount.nullish().transform(orNull)
-
-/** A code that may be missing. */
-export const optionalCode = wireCode.nullish().transform(orNull)
-
-/** A yes or no that may be missing. */
-export const optionalFlag = z.boolean().nullish().transform(orNull)
+export const optionalNumber = optional(wireNumber)
+export const optionalCount = optional(wireCount)
+export const optionalCode = optional(wireCode)
+export const optionalFlag = optional(z.boolean())
 
 const MAX_LIST_LENGTH = 1000
 
 /** A list that may be missing, which is not the same as empty. */
 export function optionalList<T extends z.ZodType>(element: T) {
-  return z.array(element).max(MAX_LIST_LENGTH).nullish().transform(orNull)
-}
-
-export function orNull<T>(value: T | null | undefined): T | null {
-  return value ?? null
+  return optional(z.array(element).max(MAX_LIST_LENGTH))
 }
 
 /** A record of the wire by our names, `rankGroup` for `rank_group`; what is not in `shape` is ignored. */

@@ -5,14 +5,13 @@
  */
 
 import { z } from 'zod'
-import { parseBody } from './answer.ts'
 import type { Envelope } from './envelope.ts'
 import { optionalCount, optionalUrl, PLACE, readWith, wireRecord, wireText, wireTimestamp } from './fields.ts'
 import { LISTING_SEARCH, type Store } from './functions.ts'
 import { parseListedApp } from './info-result.ts'
-import { type PostOutcome, readCallOutcome } from './post-tasks.ts'
+import { callOnce, type PostOutcome } from './post-tasks.ts'
 import { readItems } from './refused-items.ts'
-import { checkRequest, rowLimit, rowOffset } from './requests.ts'
+import { checkRequest, rowOffset, wholeUpTo } from './requests.ts'
 import { classifyStatus } from './status-codes.ts'
 import type { SendWindow, Transport } from './transport.ts'
 
@@ -79,7 +78,7 @@ const request = z.object({
   categories: listUpTo(10),
   filters: z.array(z.unknown()).optional(),
   order_by: listUpTo(3),
-  limit: rowLimit(MAX_LISTINGS),
+  limit: wholeUpTo(MAX_LISTINGS),
   offset: rowOffset,
   offset_token: z.string().optional(),
 })
@@ -98,12 +97,8 @@ export async function searchListings(
   const { orderBy: order_by, offsetToken: offset_token, ...rest } = query
   const wire = { ...rest, order_by, offset_token }
   checkRequest(request, wire, `POST ${path}`)
-  const answered = await transport.postOnce(path, JSON.stringify([wire]), send)
-  const envelope = answered.kind === 'answered' ? parseBody(answered.body) : null
-  if (answered.kind === 'answered' && envelope !== null) {
-    transport.announce({ method: 'POST', path }, answered.httpStatus, envelope)
-  }
-  return readCallOutcome(answered, envelope) ?? readOutcome(envelope as Envelope)
+  const answer = await callOnce(transport, path, [wire], send)
+  return 'kind' in answer ? answer : readOutcome(answer)
 }
 
 /** What an answer with HTTP 200 says of its one task. */

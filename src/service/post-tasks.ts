@@ -87,13 +87,14 @@ export async function postTasks(
   const refusedTags = new Set(refused.map((answer) => answer.tag))
   const fit = wire.filter((task) => !refusedTags.has(task.tag))
   if (fit.length === 0) return { kind: 'answered', answers: refused, statusCode: INVALID_FIELD }
-  const result = await transport.postOnce(path, JSON.stringify(fit), send)
-  const envelope = result.kind === 'answered' ? parseBody(result.body) : null
-  if (result.kind === 'answered' && envelope !== null) {
-    transport.announce({ method: 'POST', path }, result.httpStatus, envelope)
-  }
-  const outcome = readPostOutcome(result, envelope)
-  return outcome.kind === 'answered' ? { ...outcome, answers: [...refused, ...outcome.answers] } : outcome
+  const answer = await callOnce(transport, path, fit, send)
+  if ('kind' in answer) return answer
+  const answers = answer.tasks.map(toAnswer).filter((task) => task !== null)
+  const { statusCode, message } = answer
+  if (answers.length > 0)
+    return { kind: 'answered', answers: [...refused, ...answers], httpStatus: 200, statusCode }
+  const reason = `the answer names no task of ours: ${statusCode} ${message}`
+  return { kind: 'unknown', reason, httpStatus: 200 }
 }
 
 /** The service's own code for a task that breaks a rule (docs/service.md: an invalid task in a batch). */
@@ -119,25 +120,20 @@ function refuseLocally(schema: z.ZodType, task: WireTask): TaskAnswer | null {
   return { tag: task.tag, serviceId: null, statusCode: INVALID_FIELD, message, costMicros: 0 }
 }
 
-/** What an exchange says about the tasks that it posted. */
-function readPostOutcome(result: ExchangeResult, envelope: Envelope | null): PostOutcome {
-  const whole = readCallOutcome(result, envelope)
-  if (whole !== null || envelope === null) return whole ?? { kind: 'unknown', reason: 'there is no answer' }
-  const answers = envelope.tasks.map(toAnswer).filter((answer) => answer !== null)
-  if (answers.length > 0)
-    return { kind: 'answered', answers, httpStatus: 200, statusCode: envelope.statusCode }
-  const reason = `the answer names no task of ours: ${envelope.statusCode} ${envelope.message}`
-  return { kind: 'unknown', reason, httpStatus: 200 }
-}
+/** What is known of a paid call as a whole, where its answer does not speak of each task. */
+type CallOutcome = Exclude<PostOutcome, { kind: 'answered' }>
 
 /**
- * What an exchange says of a paid call as a whole; null when its answer, which is HTTP 200 then, speaks of
- * each task.
+ * Makes a paid call, at most once.
+ * @returns the envelope of an answer with HTTP 200 that speaks of each task
  */
-export function readCallOutcome(
-  result: ExchangeResult,
-  envelope: Envelope | null,
-): Exclude<PostOutcome, { kind: 'answered' }> | null {
+export async function callOnce(
+  transport: Transport,
+  path: string,
+  body: readonly unknown[],
+  send: SendWindow,
+): Promise<Envelope | CallOutcome> {
+  const result = await transport.postOnce(path, JSON.stringify(body), send)
   if (result.kind === 'late') return { kind: 'not_sent', reason: result.reason }
   if (result.kind === 'broken') {
     if (!result.begun) return { kind: 'not_sent', reason: result.reason }
@@ -145,13 +141,15 @@ export function readCallOutcome(
     return { kind: 'unknown', reason: result.reason, ...httpStatus }
   }
   const { httpStatus } = result
+  const envelope = parseBody(result.body)
+  if (envelope !== null) transport.announce({ method: 'POST', path }, httpStatus, envelope)
   const refusal = readRefusal(result, envelope)
   if (refusal !== null) return refusal
   if (httpStatus !== 200) return { kind: 'unknown', reason: `HTTP ${httpStatus}`, httpStatus }
   if (envelope === null) {
     return { kind: 'unknown', reason: 'the body is not a JSON answer of the service', httpStatus }
   }
-  return null
+  return envelope
 }
 
 /** A refusal that nevertheless has a cost or a created task contradicts itself, and proves nothing. */
@@ -165,7 +163,7 @@ const HTTP_REFUSALS = { 401: 'account', 402: 'money', 404: 'not_found' } as cons
 function readRefusal(
   result: Extract<ExchangeResult, { kind: 'answered' }>,
   envelope: Envelope | null,
-): Extract<PostOutcome, { kind: 'refused' }> | null {
+): Extract<CallOutcome, { kind: 'refused' }> | null {
   const { httpStatus } = result
   const statusCode = envelope?.statusCode ?? httpStatus * 100
   const message = envelope?.message || `HTTP ${httpStatus}`

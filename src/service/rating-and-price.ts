@@ -3,11 +3,11 @@
 import type { z } from 'zod'
 
 import {
+  optional,
   optionalCount,
   optionalFlag,
   optionalName,
   optionalNumber,
-  orNull,
   readNumber,
   readSpending,
   wireRecord,
@@ -37,12 +37,9 @@ const wireRating = wireRecord({
 })
 
 /** An amount of any currency: nothing costs less than 0, or more than the largest amount of money. */
-const amount = wireValue(
-  (value) => (readSpending(value) === null ? null : readNumber(value)),
-  'it is no price',
+const amount = optional(
+  wireValue((value) => (readSpending(value) === null ? null : readNumber(value)), 'it is no price'),
 )
-  .nullish()
-  .transform(orNull)
 
 const wirePrice = wireRecord({
   /** What it costs now, in units of `currency`. */
@@ -58,12 +55,10 @@ const wirePrice = wireRecord({
   displayedPrice: optionalName,
 })
 
-export const rating = wireRating
-  .refine(isWithinScale, { path: ['value'], message: 'it is not on the scale of its rating' })
-  .nullish()
-  .transform(orNull)
-
-export const price = wirePrice.nullish().transform(orNull)
+export const rating = optional(
+  wireRating.refine(isWithinScale, { path: ['value'], message: 'it is not on the scale of its rating' }),
+)
+export const price = optional(wirePrice)
 
 /** From 0, which means no rating, to the best value. */
 function isWithinScale({ ratingType, value, ratingMax }: Rating): boolean {

@@ -14,8 +14,8 @@ const OFFSET_RULE = 'must be a whole number of at least 0'
 /** Rows of a page to skip. */
 export const rowOffset = z.int(OFFSET_RULE).min(0, OFFSET_RULE).optional()
 
-/** Rows of a page. */
-export function rowLimit(maximum: number) {
+/** Such as rows of a page, or the depth of a task. */
+export function wholeUpTo(maximum: number) {
   const rule = `must be a whole number from 1 to ${maximum}`
   return z.int(rule).min(1, rule).max(maximum, rule).optional()
 }

@@ -5,10 +5,10 @@ import { z } from 'zod'
 import { APP_ID_RULE, readAppId } from './app-id.ts'
 import {
   ifReadable,
+  optional,
   optionalCount,
   optionalName,
   optionalUrl,
-  orNull,
   PLACE,
   readCode,
   readCount,
@@ -68,7 +68,7 @@ const review = wireRecord({
   title,
   reviewText: longText,
   /** Who wrote it. */
-  userProfile: author.nullish().transform(orNull),
+  userProfile: optional(author),
   /** How many people found it helpful; android_store only. */
   helpfulCount: ifReadable(readCode),
   /**

@@ -15,9 +15,10 @@ import {
   textIfReadable,
   wireIdentifier,
   wireTimestamp,
+  wireValue,
 } from './fields.ts'
 import { fetchRows } from './replies.ts'
-import { checkRequest, formatInstant, refuseRange, rowLimit, rowOffset } from './requests.ts'
+import { checkRequest, formatInstant, refuseRange, rowOffset, wholeUpTo } from './requests.ts'
 import type { Transport } from './transport.ts'
 
 /** spec: Limits. A page this long may have more behind it. */
@@ -47,12 +48,6 @@ export interface TaskIdQuery {
 /** One task of the account (docs/service.md: Task id history record). */
 export type TaskIdRow = z.output<typeof taskIdRow>
 
-const postedAt = z.unknown().transform((value, context) => {
-  const instant = readTimestamp(value)
-  if (instant === null) context.addIssue({ code: 'custom', message: 'is not a timestamp' })
-  return instant ?? z.NEVER
-})
-
 /** The code as text or number, or a message. */
 function readStatus(value: unknown): string | null {
   const text = typeof value === 'number' ? String(value) : value
@@ -63,7 +58,7 @@ const taskIdRow = z
   .object({
     id: wireIdentifier,
     url: textIfReadable(2000),
-    datetime_posted: postedAt,
+    datetime_posted: wireValue(readTimestamp, 'it is not a timestamp'),
     datetime_done: wireTimestamp,
     status: ifReadable(readStatus),
     cost: ifReadable(readCost),
@@ -111,7 +106,7 @@ export async function readListEnd(transport: Transport): Promise<ListEnd> {
   return { present, listedTo: new Date(present.getTime() - Math.max(0, transport.unlistedMs - SECOND_MS)) }
 }
 
-const fields = z.object({ limit: rowLimit(MAX_TASK_ID_ROWS), offset: rowOffset })
+const fields = z.object({ limit: wholeUpTo(MAX_TASK_ID_ROWS), offset: rowOffset })
 
 /**
  * One page of the account's tasks of all functions, finished or not. A row that cannot be read fails the

@@ -18,6 +18,7 @@ import {
   type Store,
 } from './functions.ts'
 import { encodeKeyword } from './keyword.ts'
+import { wholeUpTo } from './requests.ts'
 
 /** One task as a person thinks of it; the location is named in one way, by code or by name. */
 export interface TaskToPost {
@@ -169,8 +170,8 @@ function buildSchema(store: Store, fn: ServiceFunction, maximumDepth: number | n
       app_category: isOf('app_list') ? name.optional() : none,
       age_rating: isOf('app_list', 'android_store') ? oneOf(AGE_RATINGS) : none,
       sort_by: isOf('app_reviews') ? oneOf(REVIEW_ORDERS[store]) : none,
-      rating: isOf('app_reviews', 'android_store') ? stars : none,
-      depth: maximumDepth === null ? none : depthUpTo(maximumDepth),
+      rating: isOf('app_reviews', 'android_store') ? wholeUpTo(5) : none,
+      depth: maximumDepth === null ? none : wholeUpTo(maximumDepth),
       postback_data: z.enum(forms, `must be ${forms.join(' or ')}`).optional(),
     })
     .superRefine((task, context) => {
@@ -191,16 +192,8 @@ function buildSchema(store: Store, fn: ServiceFunction, maximumDepth: number | n
     })
 }
 
-const STARS_RULE = 'must be a whole number from 1 to 5'
-const stars = z.int(STARS_RULE).min(1, STARS_RULE).max(5, STARS_RULE).optional()
-
 function oneOf(values: readonly string[]) {
   return z.enum(values, `must be ${values.join(' or ')}`).optional()
-}
-
-function depthUpTo(maximum: number) {
-  const rule = `must be a whole number from 1 to ${maximum}`
-  return z.int(rule).min(1, rule).max(maximum, rule).optional()
 }
 
 function textThat(rule: string, isFit: (text: string) => boolean) {

@@ -7,10 +7,12 @@ import type { AppDataClient } from '../../src/service/client.ts'
 import type { ServiceFunction } from '../../src/service/functions.ts'
 import type { PostOutcome, TaskAnswer, TaskToPost } from '../../src/service/post-tasks.ts'
 import type { AnswerHead } from '../../src/service/transport.ts'
-import { type Caller, type Json, type Owner, openSandbox, USA } from '../sandbox/caller.ts'
+import { AMPLE, type Caller, type Json, type Owner, openSandbox, USA } from '../sandbox/caller.ts'
 import { openClient, testClock } from '../service/wire-server.ts'
 import { byForm, inForm, isSold, pathInOurs, storeNames } from './form.ts'
 import type { Store } from './paths.ts'
+
+export { AMPLE }
 
 export type World = Caller & {
   client: AppDataClient
@@ -19,9 +21,6 @@ export type World = Caller & {
   /** Lets a second pass, after which every list knows what was done, in both forms of the service. */
   later(): void
 }
-
-/** Limits that a test may forget, except those that it sets. */
-export const AMPLE = { callsPerMinute: 100_000, readyListsPerMinute: 100_000, idListsPerMinute: 100_000 }
 
 /** Starts a sandbox whose tasks are done at once, and a client of it; both end with their owner. */
 export const openWorld = async (owner: Owner, options: OptionsInput = {}): Promise<World> => {

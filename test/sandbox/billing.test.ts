@@ -1,11 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { type Caller, type Json, measure, openSandbox, postTasks, USA } from './caller.ts'
-
-const task = (fields: Record<string, unknown> = {}) => ({ keyword: 'yoga', location_code: USA, ...fields })
-
-const balanceOf = async (caller: Caller): Promise<number> =>
-  (await caller.get('/v3/appendix/user_data')).tasks[0].result[0].rates.money.balance
+import { type Json, measure, openSandbox, postTasks, readMoney, task } from './caller.ts'
 
 describe('billing', () => {
   test('every item that comes back is a result: an advertisement may begin another unit', async (t) => {
@@ -23,7 +18,7 @@ describe('billing', () => {
       expectedUnits += unitsOf(count)
     }
     assert.ok(atEdge > 0)
-    assert.equal(await balanceOf(caller), (1_000_000_000 - expectedUnits * 1200) / 1_000_000)
+    assert.equal((await readMoney(caller)).balance, (1_000_000_000 - expectedUnits * 1200) / 1_000_000)
   })
 
   test('when the money runs out the tasks that it does not reach are refused without cost', async (t) => {
@@ -34,6 +29,6 @@ describe('billing', () => {
       ['20100 0.0024', '40210 0', '20100 0.0012', '40210 0'],
     )
     assert.equal(answers[1].status_message, 'Insufficient funds.')
-    assert.equal(await balanceOf(caller), 0.0001)
+    assert.equal((await readMoney(caller)).balance, 0.0001)
   })
 })

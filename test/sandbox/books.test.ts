@@ -1,30 +1,27 @@
 import assert from 'node:assert/strict'
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { StateInUseError } from '../../src/sandbox/lock.ts'
-import { type Caller, fetchTask, openSandbox, postTasks, stamp, USA } from './caller.ts'
+import {
+  type Caller,
+  fetchTask,
+  fileOf,
+  listIds,
+  listReady,
+  openSandbox,
+  postTasks,
+  readMoney,
+  task,
+} from './caller.ts'
 
-const task = (fields: Record<string, unknown> = {}) => ({ keyword: 'yoga', location_code: USA, ...fields })
-
-const openFolder = async (t: TestContext): Promise<string> => {
-  const folder = await mkdtemp(join(tmpdir(), 'sandbox-'))
-  t.after(() => rm(folder, { recursive: true }))
-  return join(folder, 'state.jsonl')
-}
+const openFolder = (t: TestContext) => fileOf(t, 'state.jsonl')
 
 /** Everything that an account can see. */
-const look = async (caller: Caller) => {
-  const range = { datetime_from: '2026-10-15 00:00:00 +00:00', datetime_to: stamp(caller.clock.nowMs) }
-  const { money } = (await caller.get('/v3/appendix/user_data')).tasks[0].result[0].rates
-  return {
-    ids: (await caller.post('/v3/app_data/id_list', { ...range, include_metadata: true })).tasks[0].result,
-    ready: (await caller.get('/v3/app_data/ios_store/app_searches/tasks_ready')).tasks[0].result,
-    money,
-  }
-}
+const look = async (caller: Caller) => ({
+  ids: await listIds(caller, 1, { include_metadata: true }),
+  ready: await listReady(caller),
+  money: await readMoney(caller),
+})
 
 describe('the books', () => {
   test('a restart changes no answer and no money', async (t) => {

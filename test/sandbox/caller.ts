@@ -1,6 +1,9 @@
 /** Calls a sandbox over real HTTP with plain fetch, and holds the clock that the sandbox reads. */
 
 import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { FaultSettingsInput } from '../../src/sandbox/faults.ts'
 import type { OptionsInput } from '../../src/sandbox/options.ts'
 import { startSandbox } from '../../src/sandbox/server.ts'
@@ -8,6 +11,8 @@ import { startSandbox } from '../../src/sandbox/server.ts'
 export const DAY_MS = 86_400_000
 export const MINUTE_MS = 60_000
 export const USA = 2840
+/** Limits that no test reaches. */
+export const AMPLE = { callsPerMinute: 100_000, readyListsPerMinute: 100_000, idListsPerMinute: 100_000 }
 
 // biome-ignore lint/suspicious/noExplicitAny: the answers of the wire are looked into by hand here.
 export type Json = any
@@ -59,6 +64,13 @@ export const openSandbox = async (owner: Owner, options: OptionsInput = {}): Pro
 
 const pathOf = (store: string, name: string, rest: string): string => `/v3/app_data/${store}/${name}/${rest}`
 
+/** A search on the wire. */
+export const task = (fields: Record<string, unknown> = {}) => ({
+  keyword: 'yoga',
+  location_code: USA,
+  ...fields,
+})
+
 /** Posts tasks of one kind and returns the answers of the tasks. */
 export const postTasks = async (
   caller: Caller,
@@ -78,6 +90,27 @@ export const listReady = async (
   caller: Caller,
   { store = 'ios_store', name = 'app_searches' } = {},
 ): Promise<Json[]> => (await caller.get(pathOf(store, name, 'tasks_ready'))).tasks[0].result
+
+/** What was posted in the past days. */
+export const listIds = async ({ clock, post }: Caller, days = 1, fields: Json = {}): Promise<Json[]> => {
+  const range = { datetime_from: stamp(clock.nowMs - days * DAY_MS), datetime_to: stamp(clock.nowMs) }
+  return (await post('/v3/app_data/id_list', { ...range, ...fields })).tasks[0].result
+}
+
+/** What failed. */
+export const listErrors = async ({ post }: Caller, fields: Json = {}): Promise<Json[]> =>
+  (await post('/v3/app_data/errors', [fields])).tasks[0].result
+
+/** The money of the account. */
+export const readMoney = async ({ get }: Caller): Promise<Json> =>
+  (await get('/v3/appendix/user_data')).tasks[0].result[0].rates.money
+
+/** A folder of its own, which ends with its owner: the path of a file in it. */
+export const fileOf = async (owner: Owner, name: string): Promise<string> => {
+  const folder = await mkdtemp(join(tmpdir(), 'sandbox-'))
+  owner.after(() => rm(folder, { recursive: true }))
+  return join(folder, name)
+}
 
 /** Posts one task to a sandbox with `readyMs: 0` and returns its result element, or null. */
 export const measure = async (

@@ -11,21 +11,22 @@ import {
   parseFaults,
 } from '../../src/sandbox/faults.ts'
 import {
+  AMPLE,
   type Caller,
   DAY_MS,
   fetchTask,
   type Json,
+  listErrors,
+  listIds,
   listReady,
   openSandbox,
   postTasks,
-  stamp,
-  USA,
+  readMoney,
+  task,
 } from './caller.ts'
 import { openReceiver, until } from './receiver.ts'
 
 const POST = '/v3/app_data/ios_store/app_searches/task_post'
-const task = (fields: Record<string, unknown> = {}) => ({ keyword: 'yoga', location_code: USA, ...fields })
-const ample = { readyListsPerMinute: 100_000, idListsPerMinute: 100_000, callsPerMinute: 1_000_000 }
 
 /** What a call came to: HTTP status and code, or how it broke. */
 const attempt = async (caller: Caller): Promise<string> => {
@@ -43,13 +44,8 @@ const attempt = async (caller: Caller): Promise<string> => {
   }
 }
 
-const countPosted = async (caller: Caller): Promise<number> => {
-  const range = { datetime_from: stamp(caller.clock.nowMs - DAY_MS), datetime_to: stamp(caller.clock.nowMs) }
-  return (await caller.post('/v3/app_data/id_list', range)).tasks[0].result.length
-}
-
-const readBalance = async (caller: Caller): Promise<number> =>
-  (await caller.get('/v3/appendix/user_data')).tasks[0].result[0].rates.money.balance
+const countPosted = async (caller: Caller): Promise<number> => (await listIds(caller)).length
+const readBalance = async (caller: Caller): Promise<number> => (await readMoney(caller)).balance
 
 describe('faults of calls', () => {
   const outcomes: [FaultKind, RegExp][] = [
@@ -100,17 +96,12 @@ describe('faults of calls', () => {
 
 describe('faults of tasks, lists and results', () => {
   test('a stuck task is charged, pending for ever, and listed in id_list', async (t) => {
-    const caller = await openSandbox(t, { readyMs: 0, ...ample, faults: { stuck: { times: 1 } } })
+    const caller = await openSandbox(t, { readyMs: 0, ...AMPLE, faults: { stuck: { times: 1 } } })
     const [stuck, fine] = await postTasks(caller, [task({ depth: 200 }), task()])
     caller.clock.nowMs += 20 * DAY_MS
     assert.equal((await fetchTask(caller, stuck.id)).status_code, 40602)
     assert.equal((await fetchTask(caller, fine.id)).status_code, 20000)
-    const body = {
-      datetime_from: stamp(caller.clock.nowMs - 21 * DAY_MS),
-      datetime_to: stamp(caller.clock.nowMs),
-    }
-    const rows: Json[] = (await caller.post('/v3/app_data/id_list', body)).tasks[0].result
-    const row = rows.find(({ id }) => id === stuck.id)
+    const row = (await listIds(caller, 21)).find(({ id }) => id === stuck.id)
     assert.deepEqual([row.status, row.datetime_done, row.cost], ['40602', null, 0.0024])
   })
 
@@ -126,7 +117,7 @@ describe('faults of tasks, lists and results', () => {
 
   test('rows of the ready list come twice, and results have an id that nobody asked for', async (t) => {
     const faults = { duplicateRow: 1, wrongId: { times: 1 } }
-    const caller = await openSandbox(t, { readyMs: 0, ...ample, faults })
+    const caller = await openSandbox(t, { readyMs: 0, ...AMPLE, faults })
     const [{ id }] = await postTasks(caller, [task()])
     assert.deepEqual(
       (await listReady(caller)).map((row) => row.id),
@@ -148,7 +139,7 @@ describe('failures of the store', () => {
 
   test('a burst fails every task that is done in its minutes, without a word in the envelope', async (t) => {
     const faults = { storeBurst: { times: 1, ms: 5 * 60_000 } }
-    const caller = await openSandbox(t, { readyMs: 0, ...ample, faults })
+    const caller = await openSandbox(t, { readyMs: 0, ...AMPLE, faults })
     const [first, second] = await postTasks(caller, [task(), task({ depth: 200 })])
     caller.clock.nowMs += 5 * 60_000 - 1
     const [last] = await postTasks(caller, [task()])
@@ -162,7 +153,7 @@ describe('failures of the store', () => {
   })
 
   test('a task fails with 40103, charged in full', async (t) => {
-    const caller = await openSandbox(t, { readyMs: 0, ...ample, faults: { executionFailed: { times: 1 } } })
+    const caller = await openSandbox(t, { readyMs: 0, ...AMPLE, faults: { executionFailed: { times: 1 } } })
     const [failed, fine] = await postTasks(caller, [task({ depth: 200 }), task()])
     assert.deepEqual(await askOutcome(caller, failed.id), [20000, 40103, 'Task execution failed.', 1])
     assert.deepEqual((await askOutcome(caller, fine.id)).slice(0, 2), [20000, 20000])
@@ -170,34 +161,28 @@ describe('failures of the store', () => {
   })
 
   test('nothing is found under the code of an invalid field, charged for one unit', async (t) => {
-    const caller = await openSandbox(t, { readyMs: 0, ...ample, faults: { nothingFound: { times: 1 } } })
+    const caller = await openSandbox(t, { readyMs: 0, ...AMPLE, faults: { nothingFound: { times: 1 } } })
     const [{ id }] = await postTasks(caller, [task({ depth: 200 })])
     assert.deepEqual(await askOutcome(caller, id), [20000, 40501, 'No Search Results.', 1])
     assert.equal(await readBalance(caller), 1000 - 0.0012)
-    const failures = (await caller.post('/v3/app_data/errors', {})).tasks[0].result
-    assert.deepEqual([failures[0].error_code, failures[0].error_message], [40501, 'No Search Results.'])
+    const [failure] = await listErrors(caller)
+    assert.deepEqual([failure.error_code, failure.error_message], [40501, 'No Search Results.'])
   })
 })
 
 describe('faults of money', () => {
   const costs = (tasks: readonly Json[]) => tasks.map((one) => one.cost)
-  const listed = async (caller: Caller) => {
-    const range = {
-      datetime_from: stamp(caller.clock.nowMs - DAY_MS),
-      datetime_to: stamp(caller.clock.nowMs),
-    }
-    return (await caller.post('/v3/app_data/id_list', range)).tasks[0].result.map((row: Json) => row.cost)
-  }
+  const listed = async (caller: Caller) => costs(await listIds(caller))
 
   test('an answer says 5,000 times what a task cost, and the books are right', async (t) => {
-    const caller = await openSandbox(t, { readyMs: 0, ...ample, faults: { wrongCost: { times: 1 } } })
+    const caller = await openSandbox(t, { readyMs: 0, ...AMPLE, faults: { wrongCost: { times: 1 } } })
     assert.deepEqual(costs(await postTasks(caller, [task(), task()])), [6, 0.0012])
     assert.equal(await readBalance(caller), 1000 - 0.0012 * 2)
     assert.deepEqual(await listed(caller), [0.0012, 0.0012])
   })
 
   test('a task costs ten times what the list says, in the books too, and is refunded so', async (t) => {
-    const caller = await openSandbox(t, { readyMs: 0, ...ample, faults: { dearTask: { times: 1 } } })
+    const caller = await openSandbox(t, { readyMs: 0, ...AMPLE, faults: { dearTask: { times: 1 } } })
     const [dear] = await postTasks(caller, [task({ keyword: 'xqzvbnk', depth: 300 })])
     assert.equal(dear.cost, 0.036)
     assert.deepEqual(await listed(caller), [0.012])
@@ -207,20 +192,18 @@ describe('faults of money', () => {
 
 describe('faults of webhooks', () => {
   const open = async (t: Parameters<typeof openSandbox>[0], faults: FaultSettingsInput) => {
-    const [caller, receiver] = [await openSandbox(t, { readyMs: 0, ...ample, faults }), await openReceiver(t)]
+    const [caller, receiver] = [await openSandbox(t, { readyMs: 0, ...AMPLE, faults }), await openReceiver(t)]
     const [{ id }] = await postTasks(caller, [
       task({ postback_url: `${receiver.url}/$id`, postback_data: 'advanced' }),
     ])
     return { caller, receiver, id }
   }
-  const failures = async (caller: Caller): Promise<Json[]> =>
-    (await caller.post('/v3/app_data/errors', {})).tasks[0].result
 
   test('one that is not sent is listed as failed, and the task is ready', async (t) => {
     const { caller, receiver, id } = await open(t, { webhookUnsent: 1 })
     await until(async () => (await listReady(caller)).length === 1)
     assert.deepEqual(
-      (await failures(caller)).map((record) => [record.id, record.error_message]),
+      (await listErrors(caller)).map((record) => [record.id, record.error_message]),
       [[id, 'Not sent.']],
     )
     assert.deepEqual(receiver.received, [])
@@ -230,7 +213,7 @@ describe('faults of webhooks', () => {
     const { caller, receiver, id } = await open(t, { webhookLost: 1 })
     await until(async () => (await caller.get('/faults')).struck.webhookLost === 1)
     assert.deepEqual(await listReady(caller), [])
-    assert.deepEqual(await failures(caller), [])
+    assert.deepEqual(await listErrors(caller), [])
     assert.deepEqual(receiver.received, [])
     assert.equal((await fetchTask(caller, id)).status_code, 20000)
   })
@@ -295,7 +278,7 @@ describe('the control of the faults', () => {
   })
 
   test('the clock can be set, jumps ahead by itself, and shows in the HTTP date', async (t) => {
-    const caller = await openSandbox(t, { readyMs: 0, ...ample })
+    const caller = await openSandbox(t, { readyMs: 0, ...AMPLE })
     const readDate = async () => {
       const response = await caller.fetch('/v3/app_data/ios_store/categories')
       return Date.parse(response.headers.get('date') ?? '') - caller.clock.nowMs
@@ -342,12 +325,11 @@ describe('the control of the faults', () => {
       slow: { rate: 0.2, ms: 1 },
       storeBurst: { rate: 0.2, ms: 1 },
     }
-    const caller = await openSandbox(t, { ...ample, readyMs: 0, faults })
+    const caller = await openSandbox(t, { ...AMPLE, readyMs: 0, faults })
     for (let call = 0; call < 200; call += 1) await attempt(caller)
     await caller.setFaults({})
     caller.clock.nowMs += DAY_MS / 2
-    const body = { datetime_from: stamp(caller.clock.nowMs - DAY_MS), datetime_to: stamp(caller.clock.nowMs) }
-    const rows: Json[] = (await caller.post('/v3/app_data/id_list', body)).tasks[0].result
+    const rows = await listIds(caller)
     assert.ok(rows.length > 30 && rows.length < 170, `${rows.length} created`)
     const spentMicros = rows.reduce((sum, row) => sum + Math.round(row.cost * 1e6), 0)
     assert.equal(await readBalance(caller), (1_000_000_000 - spentMicros) / 1e6)

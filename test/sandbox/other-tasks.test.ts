@@ -1,14 +1,11 @@
 /** What the sandbox answers when it answers for another task. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { fetchTask, openSandbox, postTasks, USA } from './caller.ts'
-
-const task = (fields: Record<string, unknown> = {}) => ({ keyword: 'yoga', location_code: USA, ...fields })
-const ample = { readyListsPerMinute: 100_000, idListsPerMinute: 100_000, callsPerMinute: 1_000_000 }
+import { AMPLE, fetchTask, openSandbox, postTasks, task } from './caller.ts'
 
 describe('faults that tell of other tasks', () => {
   test('a result is what another task found, under the id asked for, lacking items it counts', async (t) => {
-    const caller = await openSandbox(t, { readyMs: 0, ...ample, faults: { otherAnswer: { times: 1 } } })
+    const caller = await openSandbox(t, { readyMs: 0, ...AMPLE, faults: { otherAnswer: { times: 1 } } })
     const [{ id }] = await postTasks(caller, [
       task({ keyword: 'yoga', tag: 'first' }),
       task({ keyword: 'chess', tag: 'second' }),
@@ -30,7 +27,7 @@ describe('faults that tell of other tasks', () => {
   })
 
   test("another task's failure is told under the id that was asked for", async (t) => {
-    const caller = await openSandbox(t, { readyMs: 0, ...ample, faults: { otherFailure: { times: 1 } } })
+    const caller = await openSandbox(t, { readyMs: 0, ...AMPLE, faults: { otherFailure: { times: 1 } } })
     const [{ id }] = await postTasks(caller, [
       task({ tag: 'first' }),
       task({ keyword: 'chess', tag: 'second' }),
@@ -44,7 +41,7 @@ describe('faults that tell of other tasks', () => {
   })
 
   test('the answer to a POST names ids that no task has, or those of other tasks', async (t) => {
-    const caller = await openSandbox(t, { readyMs: 0, ...ample })
+    const caller = await openSandbox(t, { readyMs: 0, ...AMPLE })
     const post = async () => {
       const told = await postTasks(caller, [
         task({ tag: 'first' }),

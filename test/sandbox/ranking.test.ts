@@ -1,15 +1,12 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { ANCHORS } from '../../src/sandbox/anchors.ts'
 import { buildCatalogue } from '../../src/sandbox/catalogue.ts'
 import { tokenize } from '../../src/sandbox/keyword.ts'
 import { STORES } from '../../src/sandbox/offers.ts'
 import { buildRanker } from '../../src/sandbox/ranking.ts'
-import { DAY_MS, type Json, measure, openSandbox, organicIds } from './caller.ts'
+import { DAY_MS, fileOf, type Json, measure, openSandbox, organicIds } from './caller.ts'
 
 const topOf = (result: Json, count: number): string[] => organicIds(result).slice(0, count)
 const shared = (left: readonly string[], right: readonly string[]): number =>
@@ -130,9 +127,7 @@ describe('rankings', () => {
   })
 
   test('a catalogue adds real apps to the ios_store, found by title and ordered by votes', async (t) => {
-    const folder = await mkdtemp(join(tmpdir(), 'sandbox-'))
-    t.after(() => rm(folder, { recursive: true }))
-    const catalogFile = join(folder, 'apps.csv')
+    const catalogFile = await fileOf(t, 'apps.csv')
     writeFileSync(
       catalogFile,
       'app_id,title,genre,rating,ratings_count,price_usd\n' +

@@ -1,32 +1,30 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { fillUrl } from '../../src/sandbox/webhooks.ts'
 import {
+  AMPLE,
   type Caller,
   DAY_MS,
   fetchTask,
+  fileOf,
   type Json,
+  listErrors,
   listReady,
   openSandbox,
   postTasks,
-  USA,
+  readMoney,
+  task,
 } from './caller.ts'
 import { openReceiver, type Receiver, until } from './receiver.ts'
 
-const task = (fields: Record<string, unknown> = {}) => ({ keyword: 'yoga', location_code: USA, ...fields })
 const postback = (receiver: Receiver, fields: Record<string, unknown> = {}) =>
   task({ postback_url: `${receiver.url}/p?id=$id&tag=$tag`, postback_data: 'advanced', ...fields })
 const pingback = (receiver: Receiver, fields: Record<string, unknown> = {}) =>
   task({ pingback_url: `${receiver.url}/ping/$id/$tag`, ...fields })
 
-const listErrors = async (caller: Caller, fields: Json = {}): Promise<Json[]> =>
-  (await caller.post('/v3/app_data/errors', [fields])).tasks[0].result
 const resend = async (caller: Caller, ids: unknown[]): Promise<Json[]> =>
   (
     await caller.post(
@@ -37,7 +35,6 @@ const resend = async (caller: Caller, ids: unknown[]): Promise<Json[]> =>
 const isReady = async (caller: Caller, id: string) => (await listReady(caller)).some((row) => row.id === id)
 const refuse = (status: number, text: string) => (response: ServerResponse) =>
   void response.writeHead(status).end(text)
-const relaxed = { readyListsPerMinute: 100_000, callsPerMinute: 100_000, idListsPerMinute: 100 }
 
 describe('webhooks', () => {
   test('$id and $tag are substituted once, and the tag is urlencoded', () => {
@@ -62,7 +59,7 @@ describe('webhooks', () => {
   })
 
   test('a postback brings what task_get would, compressed, and takes the task off the list', async (t) => {
-    const [caller, receiver] = [await openSandbox(t, { readyMs: 0, ...relaxed }), await openReceiver(t)]
+    const [caller, receiver] = [await openSandbox(t, { readyMs: 0, ...AMPLE }), await openReceiver(t)]
     const kinds = [
       ['ios_store', 'app_searches', { keyword: 'yoga' }, 'advanced'],
       ['ios_store', 'app_searches', { keyword: 'xkcdqwrt' }, 'advanced'],
@@ -92,7 +89,7 @@ describe('webhooks', () => {
   })
 
   test('a failed postback goes to the ready and the failed list, and is sent again for free', async (t) => {
-    const [caller, receiver] = [await openSandbox(t, { readyMs: 0, ...relaxed }), await openReceiver(t)]
+    const [caller, receiver] = [await openSandbox(t, { readyMs: 0, ...AMPLE }), await openReceiver(t)]
     receiver.answer = refuse(503, 'not now')
     const [{ id }] = await postTasks(caller, [postback(receiver, { tag: 'again' })])
     await until(() => isReady(caller, id))
@@ -119,12 +116,11 @@ describe('webhooks', () => {
     await until(async () => !(await isReady(caller, id)))
     assert.equal(receiver.received.length, 2)
     assert.equal((await listErrors(caller)).length, 1)
-    const { balance } = (await caller.get('/v3/appendix/user_data')).tasks[0].result[0].rates.money
-    assert.equal(balance, 999.9988)
+    assert.equal((await readMoney(caller)).balance, 999.9988)
   })
 
   test('a client that does not answer in time is cut off', async (t) => {
-    const caller = await openSandbox(t, { readyMs: 0, webhookTimeoutMs: 100, ...relaxed })
+    const caller = await openSandbox(t, { readyMs: 0, webhookTimeoutMs: 100, ...AMPLE })
     const receiver = await openReceiver(t)
     const closed: Promise<unknown>[] = []
     receiver.answer = (response) => void closed.push(once(response, 'close'))
@@ -150,7 +146,7 @@ describe('webhooks', () => {
   })
 
   test('a client that is not there has failed to take the webhook', async (t) => {
-    const caller = await openSandbox(t, { readyMs: 0, ...relaxed })
+    const caller = await openSandbox(t, { readyMs: 0, ...AMPLE })
     const [{ id }] = await postTasks(caller, [task({ pingback_url: 'http://127.0.0.1:9/$id' })])
     await until(async () => (await listErrors(caller)).length > 0)
     const [record] = await listErrors(caller, { filtered_function: 'pingback_url' })
@@ -161,7 +157,7 @@ describe('webhooks', () => {
   })
 
   test('hundreds of tasks with both webhooks bring each exactly once', async (t) => {
-    const [caller, receiver] = [await openSandbox(t, { readyMs: 0, ...relaxed }), await openReceiver(t)]
+    const [caller, receiver] = [await openSandbox(t, { readyMs: 0, ...AMPLE }), await openReceiver(t)]
     const both = { ...postback(receiver), ...pingback(receiver) }
     for (let post = 0; post < 3; post += 1) {
       await postTasks(
@@ -177,7 +173,7 @@ describe('webhooks', () => {
 
   test('no more webhooks are under way than allowed', async (t) => {
     const [caller, receiver] = [
-      await openSandbox(t, { readyMs: 0, webhooksInFlight: 3, ...relaxed }),
+      await openSandbox(t, { readyMs: 0, webhooksInFlight: 3, ...AMPLE }),
       await openReceiver(t),
     ]
     const waiting: ServerResponse[] = []
@@ -194,9 +190,7 @@ describe('webhooks', () => {
   })
 
   test('webhooks not delivered when the sandbox stopped are sent after its next start', async (t) => {
-    const folder = await mkdtemp(join(tmpdir(), 'sandbox-'))
-    t.after(() => rm(folder, { recursive: true }))
-    const options = { readyMs: 10_000, stateFile: join(folder, 'state.jsonl'), ...relaxed }
+    const options = { readyMs: 10_000, stateFile: await fileOf(t, 'state.jsonl'), ...AMPLE }
     const receiver = await openReceiver(t)
     const before = await openSandbox(t, options)
     const [done] = await postTasks(before, [postback(receiver, { tag: 'done' })])
@@ -228,9 +222,7 @@ describe('webhooks', () => {
   })
 
   test('a resend that was not delivered when the sandbox stopped is sent after its next start', async (t) => {
-    const folder = await mkdtemp(join(tmpdir(), 'sandbox-'))
-    t.after(() => rm(folder, { recursive: true }))
-    const options = { readyMs: 0, stateFile: join(folder, 'state.jsonl'), ...relaxed }
+    const options = { readyMs: 0, stateFile: await fileOf(t, 'state.jsonl'), ...AMPLE }
     const receiver = await openReceiver(t)
     const before = await openSandbox(t, options)
     const [{ id }] = await postTasks(before, [pingback(receiver)])
@@ -247,7 +239,7 @@ describe('webhooks', () => {
   })
 
   test('a resend answers each id by itself, and those over a hundred with 40006', async (t) => {
-    const [caller, receiver] = [await openSandbox(t, { readyMs: 10_000, ...relaxed }), await openReceiver(t)]
+    const [caller, receiver] = [await openSandbox(t, { readyMs: 10_000, ...AMPLE }), await openReceiver(t)]
     const [plain, pinged] = await postTasks(caller, [task(), pingback(receiver)])
     const unknown = '00000000-0000-4000-8000-000000000000'
     const answers = await resend(caller, [

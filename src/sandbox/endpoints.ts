@@ -3,7 +3,7 @@
 import type { WindowName } from './calls.ts'
 import { CATEGORIES, LISTING_CATEGORIES } from './categories.ts'
 import type { Code } from './codes.ts'
-import type { TaskAnswer } from './envelope.ts'
+import { invalidField, type TaskAnswer } from './envelope.ts'
 import { listFailures } from './failures.ts'
 import { fetchTask, listReady } from './fetching.ts'
 import { listIds } from './id-list.ts'
@@ -123,7 +123,7 @@ const countryEndpoint = ({ deviations, makeId }: Service): Endpoint => {
     const id = makeId(nowMs, 'locations')
     const data = { api: 'app_data', function: 'locations', se: segment, country }
     if (found.length > 0) return list(id, data, found)
-    return [{ id, code: 40501, message: "Invalid Field: 'country'.", data, result: null }]
+    return [{ id, ...invalidField('country'), data }]
   })
 }
 

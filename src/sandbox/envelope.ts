@@ -21,8 +21,14 @@ export type TaskAnswer = {
   data: Record<string, unknown>
   /** Where it is not what the result has. */
   resultCount?: number
-  result: readonly unknown[] | null
+  result?: readonly unknown[]
 }
+
+/** Why a task or a query is refused whose field breaks a rule. */
+export const invalidField = (field: string): { code: Code; message: string } => ({
+  code: 40501,
+  message: `Invalid Field: '${field}'.`,
+})
 
 /** A call that is refused: its path, and the id of its answer. */
 type RefusedCall = { path: string; id: string }
@@ -48,7 +54,7 @@ const showTask = (codes: Codes, answer: TaskAnswer, path: readonly string[], tim
     result_count: answer.resultCount ?? answer.result?.length ?? 0,
     path,
     data: answer.data,
-    result: answer.result,
+    result: answer.result ?? null,
   }
 }
 
@@ -74,14 +80,7 @@ export const buildEnvelope = (codes: Codes): Envelope => ({
     // As it is sold, a call beyond the rate limit has one task, which says the same.
     const tasks =
       codes.isSold && refused === 40202 && call
-        ? [
-            showTask(
-              codes,
-              { id: call.id, code: refused, data: {}, result: null },
-              splitPath(call.path),
-              '0 sec.',
-            ),
-          ]
+        ? [showTask(codes, { id: call.id, code: refused, data: {} }, splitPath(call.path), '0 sec.')]
         : null
     return JSON.stringify({
       version: VERSION,

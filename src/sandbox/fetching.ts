@@ -44,7 +44,7 @@ export const listReady = (
     id: makeId(nowMs, 'tasks_ready'),
     code: 20000,
     data: { api: 'app_data', function: 'tasks_ready', ...(one && { se: one.segment, se_type: seType }) },
-    result: isLagging && rows.length === 0 ? null : rows,
+    ...((!isLagging || rows.length > 0) && { result: rows }),
   }
 }
 
@@ -108,7 +108,7 @@ const showFound = (
     ...(code === 40501 && { message: messageOf(code, envelope.codes) }),
     isSilent: task.isSilent === true || envelope.codes.isSold,
     data: echoTask(offer, task.parameters, resolveTask(offer, task)),
-    result: code === 20000 ? [showOne()] : null,
+    ...(code === 20000 && { result: [showOne()] }),
   }
 }
 
@@ -123,19 +123,14 @@ export const fetchTask = (
   const task = service.tasks.find(id)
   if (!task) {
     const code = service.tasks.isForeign(id) ? 40001 : 40401
-    return {
-      id,
-      code,
-      isSilent: service.envelope.codes.isSold,
-      data: { ...echoTask(offer, {}), id },
-      result: null,
-    }
+    const data = { ...echoTask(offer, {}), id }
+    return { id, code, isSilent: service.envelope.codes.isSold, data }
   }
   const own = task.function === 'app_listings' ? offer : findOffer(service.offers, task)
   const obstacle = findObstacle(service.tasks, task, offer, form, nowMs)
   if (obstacle) {
     const data = echoTask(own, task.parameters, resolveTask(own, task))
-    return { id, code: obstacle, isSilent: service.envelope.codes.isSold, data, result: null }
+    return { id, code: obstacle, isSilent: service.envelope.codes.isSold, data }
   }
   service.tasks.markFetched(task)
   return showResult(service, task, form)

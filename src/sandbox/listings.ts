@@ -8,7 +8,7 @@ import type { PostedTask } from './books.ts'
 import type { App, Catalogue } from './catalogue.ts'
 import { nameCategory } from './categories.ts'
 import type { Deviations } from './deviations.ts'
-import type { TaskAnswer } from './envelope.ts'
+import { invalidField, type TaskAnswer } from './envelope.ts'
 import { isInStore } from './events.ts'
 import { hashText } from './hash.ts'
 import { tokenize } from './keyword.ts'
@@ -132,9 +132,7 @@ export const searchListings = (
   const parameters = isRecord(body) ? body : {}
   const se = segmentOf(store, deviations)
   const data = { ...parameters, api: 'app_data', function: 'search', se, se_type: 'app_listings' }
-  const refuse = (field: string): TaskAnswer => {
-    return { id, code: 40501, message: `Invalid Field: '${field}'.`, data, result: null }
-  }
+  const refuse = (field: string): TaskAnswer => ({ id, ...invalidField(field), data })
   const { data: query, error } = Query.safeParse(body)
   if (query === undefined) return refuse(String(error?.issues[0]?.path[0] ?? 'task'))
   const offset = readOffset(query)
@@ -145,7 +143,7 @@ export const searchListings = (
   const costMicros = perRequest + perResult * items.length
   const isPoor = service.faults.strikes('insufficientFunds', path)
   const unpayable = isPoor ? 40210 : service.account.refuse(costMicros, nowMs)
-  if (unpayable) return { id, code: unpayable, data, result: null }
+  if (unpayable) return { id, code: unpayable, data }
   const call = recordCall(store, { id, costMicros, nowMs }, parameters)
   service.tasks.postFetched(call)
   const next = offset + items.length

@@ -6,7 +6,7 @@ import { CATEGORIES } from './categories.ts'
 import { COLLECTIONS } from './charts.ts'
 import type { Code } from './codes.ts'
 import type { Deviations } from './deviations.ts'
-import type { TaskAnswer } from './envelope.ts'
+import { invalidField, type TaskAnswer } from './envelope.ts'
 import { fraction, hashText } from './hash.ts'
 import { decodeKeyword } from './keyword.ts'
 import { listLanguages } from './languages.ts'
@@ -127,8 +127,6 @@ type Checked = { fields: Fields; locationCode: number; languageCode: string }
 /** Why a task is refused. */
 type Objection = { code: Code; message: string }
 
-const objectTo = (field: string): Objection => ({ code: 40501, message: `Invalid Field: '${field}'.` })
-
 /** The field of a task that breaks a rule by what another field says; undefined when none does. */
 const findContradiction = (fields: Fields, deviations: Deviations): string | undefined => {
   if (fields.postback_url !== undefined && fields.postback_data === undefined) return 'postback_data'
@@ -150,22 +148,22 @@ const checkTask = (
   if (issue?.code === 'unrecognized_keys') {
     return { code: 40506, message: `Unknown Fields in POST Data: '${issue.keys.join("', '")}'.` }
   }
-  if (!parsed.success) return objectTo(String(issue?.path[0] ?? 'task'))
+  if (!parsed.success) return invalidField(String(issue?.path[0] ?? 'task'))
   const fields = parsed.data as Fields
   const locationCode =
     fields.location_code ??
     findLocationByName(offer.store, fields.location_name ?? '', deviations)?.location_code
-  if (locationCode === undefined) return objectTo('location_code')
+  if (locationCode === undefined) return invalidField('location_code')
   const languageCode =
     fields.language_code ??
     listLanguages(offer.store, deviations).find((each) => each.language_name === fields.language_name)
       ?.language_code
   const isLanguageFree = offer.store === 'android_store' && offer.function === 'app_searches'
   if (languageCode === undefined && deviations.has('languages') && !isLanguageFree) {
-    return objectTo('language_name')
+    return invalidField('language_name')
   }
   const contradiction = findContradiction(fields, deviations)
-  if (contradiction !== undefined) return objectTo(contradiction)
+  if (contradiction !== undefined) return invalidField(contradiction)
   return { fields, locationCode, languageCode: languageCode ?? 'en' }
 }
 
@@ -287,7 +285,6 @@ export const buildTaskTaker = (offer: Offer, service: Service) => {
         code,
         ...(message !== undefined && { message }),
         data: echoTask(offer, parameters),
-        result: null,
       })
       if (index >= MAX_TASKS_PER_POST) return refuse(40006)
       const checked = checkTask(offer, schema, given, deviations)
@@ -300,7 +297,7 @@ export const buildTaskTaker = (offer: Offer, service: Service) => {
       costMicros += task.costMicros
       created.push(task)
       const data = echoTask(offer, parameters, resolveTask(offer, task))
-      return { id: task.id, code: 20100, costMicros: tellCost(task.costMicros), data, result: null }
+      return { id: task.id, code: 20100, costMicros: tellCost(task.costMicros), data }
     }
     const answers = posted.map(takeTask)
     service.tasks.post(created)

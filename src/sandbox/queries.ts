@@ -4,7 +4,7 @@
  */
 
 import type { z } from 'zod'
-import type { TaskAnswer } from './envelope.ts'
+import { invalidField, type TaskAnswer } from './envelope.ts'
 import { isRecord } from './posting.ts'
 
 /** `findInvalidField` has the rules that go by the present. */
@@ -19,6 +19,6 @@ export const answerQuery = <Query>(
   const { data: query, error } = schema.safeParse(body)
   const invalid = query === undefined ? String(error?.issues[0]?.path[0] ?? 'task') : findInvalidField(query)
   return query === undefined || invalid !== undefined
-    ? { ...answer, code: 40501, message: `Invalid Field: '${invalid}'.`, result: null }
+    ? { ...answer, ...invalidField(String(invalid)) }
     : { ...answer, code: 20000, result: list(query) }
 }

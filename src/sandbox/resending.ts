@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 import type { Code } from './codes.ts'
-import type { TaskAnswer } from './envelope.ts'
+import { invalidField, type TaskAnswer } from './envelope.ts'
 import { MAX_IDS_PER_RESEND } from './limits.ts'
 import { isRecord } from './posting.ts'
 import type { Service } from './service.ts'
@@ -32,19 +32,17 @@ export const resendWebhooks = (
   const newId = () => makeId(nowMs, 'webhook_resend')
   return posted.map((given, index) => {
     const data = { api: 'appendix', function: 'webhook_resend', ...(isRecord(given) && given) }
-    if (index >= MAX_IDS_PER_RESEND) return { id: newId(), code: 40006, data, result: null }
+    if (index >= MAX_IDS_PER_RESEND) return { id: newId(), code: 40006, data }
     const parsed = request.safeParse(given)
-    if (!parsed.success) {
-      return { id: newId(), code: 40501, message: "Invalid Field: 'id'.", data, result: null }
-    }
+    if (!parsed.success) return { id: newId(), ...invalidField('id'), data }
     const { id } = parsed.data
     const task = tasks.find(id)
     const obstacle = findObstacle(tasks, id, task, nowMs)
-    if (!task || obstacle) return { id, code: obstacle ?? 40401, data, result: null }
+    if (!task || obstacle) return { id, code: obstacle ?? 40401, data }
     if (nowMs >= task.doneAtMs) {
       tasks.resend(task)
       webhooks.send([task])
     }
-    return { id, code: 20100, data, result: null }
+    return { id, code: 20100, data }
   })
 }

@@ -1,17 +1,4 @@
-/** Every row of the specification, through the client and with plain fetch, against the sandbox over HTTP. */
+/** Every row of the specification, against the sandbox over HTTP. */
 
-import './account.ts'
-import './code-classes.ts'
-import './depths.ts'
-import './endpoints.ts'
-import './envelope.ts'
-import './errors.ts'
-import './events.ts'
-import './limits.ts'
-import './lists.ts'
-import './notes-money.ts'
-import './notes.ts'
-import './posting.ts'
-import './queries.ts'
-import './results.ts'
+import './every-row.ts'
 import './mapping.ts'

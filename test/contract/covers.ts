@@ -61,6 +61,12 @@ export const covers = (
   }
 }
 
+/** The two sides of a row that one check looks at, each in its own way. */
+export const bySide = (check: (t: TestContext, side: Side) => unknown): Readonly<Record<Side, Check>> => ({
+  fetch: (t) => check(t, 'fetch'),
+  client: (t) => check(t, 'client'),
+})
+
 /** What becomes of a row with us, beyond the client, is tested where it happens. */
 export const coversElsewhere = (row: string, file: string, name: string): void => {
   coverage.push({ row, side: 'client', by: { file, test: name } })

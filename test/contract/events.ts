@@ -7,7 +7,7 @@ import { readPostback } from '../../src/service/postback.ts'
 import { parseSearchResult } from '../../src/service/results.ts'
 import { DAY_MS, type Json, type Owner } from '../sandbox/caller.ts'
 import { openReceiver, type Receiver, until } from '../sandbox/receiver.ts'
-import { covers, coversElsewhere } from './covers.ts'
+import { bySide, covers } from './covers.ts'
 import { byForm, inOurNames } from './form.ts'
 import { AMPLE, openWorld, postOne, postWire, type World } from './world.ts'
 
@@ -152,12 +152,6 @@ for (const [row, days, store, fn, form] of KEPT) {
   )
 }
 
-coversElsewhere(
-  'notes.retention_of_advanced_app_searches_and_app_list',
-  'test/collect/give-up.test.ts',
-  'a result that the service has no longer is given up, and its slot says the last answer',
-)
-
 // Webhooks
 
 type Side = (world: World, fields: { url: string; hook: 'pingback' | 'postback' }) => Promise<string>
@@ -206,18 +200,12 @@ const checkPostback = async (t: Owner, side: 'fetch' | 'client') => {
 covers(
   ['event.pingback', 'task_post.pingback_url'],
   'is asked by GET on completion, with id and tag put in and special symbols encoded',
-  {
-    fetch: (t) => checkPingback(t, 'fetch'),
-    client: (t) => checkPingback(t, 'client'),
-  },
+  bySide(checkPingback),
 )
 covers(
   ['event.postback', 'task_post.postback_url', 'service.2'],
   'brings the result by POST on completion, gzip-compressed, with id and tag put in',
-  {
-    fetch: (t) => checkPostback(t, 'fetch'),
-    client: (t) => checkPostback(t, 'client'),
-  },
+  bySide(checkPostback),
 )
 covers('notes.postback_body', 'is the envelope that task_get gives', {
   fetch: async (t) => {
@@ -251,10 +239,7 @@ const checkTimeout = async (t: Owner, side: 'fetch' | 'client') => {
 covers(
   ['rule.events.1', 'limits.webhook_timeout'],
   'a receiver that does not answer in time is cut off, and the task is listed as ready',
-  {
-    fetch: (t) => checkTimeout(t, 'fetch'),
-    client: (t) => checkTimeout(t, 'client'),
-  },
+  bySide(checkTimeout),
 )
 const checkResend = async (t: Owner, side: 'fetch' | 'client') => {
   const [world, receiver] = await openBoth(t, { balanceUsd: 1 })
@@ -284,10 +269,7 @@ covers(
     'webhook_resend.go_out_through_the_delivery_method',
   ],
   'what failed is listed under its kind, and sent again as it was, free of charge',
-  {
-    fetch: (t) => checkResend(t, 'fetch'),
-    client: (t) => checkResend(t, 'client'),
-  },
+  bySide(checkResend),
 )
 covers(
   ['webhook_resend.without_pingback_or_postback_40503', 'errors.40503'],

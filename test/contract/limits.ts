@@ -6,7 +6,7 @@ import type { AppDataClient } from '../../src/service/client.ts'
 import type { TaskAnswer } from '../../src/service/post-tasks.ts'
 import { DAY_MS, type Json, MINUTE_MS, stamp } from '../sandbox/caller.ts'
 import { until } from '../sandbox/receiver.ts'
-import { covers, coversElsewhere, type Otherwise } from './covers.ts'
+import { covers, type Otherwise } from './covers.ts'
 import { byForm } from './form.ts'
 import { AMPLE, everyTest, once, openWorld, post, postAnswered, task, type World, wireTask } from './world.ts'
 
@@ -328,13 +328,3 @@ covers('notes.money', 'the call of an account that must pay first is refused who
     test: 'everything stays planned, and a later run posts it once',
   },
 })
-coversElsewhere(
-  'notes.per_minute_spending_limits',
-  'test/post/minute-budget.test.ts',
-  'parts a post: what fits is sent, the rest is packed again',
-)
-coversElsewhere(
-  'notes.day_of_the_limits',
-  'test/plan/budget.test.ts',
-  'forgets at 00:00 UTC what it had spent the day before',
-)

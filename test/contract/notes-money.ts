@@ -8,7 +8,7 @@ import type { FaultSettingsInput } from '../../src/sandbox/faults.ts'
 import type { AppDataClient } from '../../src/service/client.ts'
 import { DAY_MS, type Json, stamp } from '../sandbox/caller.ts'
 import { ask, envelope } from '../service/wire-server.ts'
-import { covers, coversElsewhere } from './covers.ts'
+import { covers } from './covers.ts'
 import { byForm } from './form.ts'
 import {
   openSharedWorld,
@@ -47,11 +47,6 @@ covers('notes.account', 'one that was never verified is refused with HTTP 200 an
     assert.equal(outcome.kind === 'refused' && outcome.cause, 'account')
   },
 })
-coversElsewhere(
-  'notes.account',
-  'test/post/settle.test.ts',
-  'for a wrong password is an error of the account, and nothing is lost',
-)
 
 // Trouble
 
@@ -97,11 +92,6 @@ for (const [name, faults] of TROUBLES) {
     },
   })
 }
-coversElsewhere(
-  'notes.server_trouble',
-  'test/post/reconcile.test.ts',
-  'is given back after two scans, the second after the quiet time, and then posted once',
-)
 
 // Posts
 
@@ -136,11 +126,6 @@ covers('notes.invalid_task_in_a_batch', 'fails alone, with the name of its field
     )
   },
 })
-coversElsewhere(
-  'notes.invalid_task_in_a_batch',
-  'test/post/settle.test.ts',
-  'an invalid task fails alone at the service too',
-)
 covers('notes.duplicates', 'are created and charged again, and told apart by their ids', {
   fetch: async (t) => {
     const world = await openWorld(t, { balanceUsd: 1 })
@@ -195,11 +180,6 @@ covers('notes.missing_or_additional_answers', 'there are as many answers as task
     )
   },
 })
-coversElsewhere(
-  'notes.missing_or_additional_answers',
-  'test/post/settle.test.ts',
-  'what has no answer is unknown, and keeps its money',
-)
 covers('notes.tasks_error_cost_tasks_count', 'are right, and not what anything is decided by', {
   fetch: async () => {
     const posted = [wireTask(), wireTask({ depth: 701 }), wireTask({ depth: 300, priority: 2 })]
@@ -221,11 +201,6 @@ covers('notes.tasks_error_cost_tasks_count', 'are right, and not what anything i
     )
   },
 })
-coversElsewhere(
-  'notes.tasks_error_cost_tasks_count',
-  'test/history/captures.test.ts',
-  'are not taken from the cost that a result names',
-)
 covers('notes.tag_that_is_not_ours', 'rows have the tag that was posted, or none', {
   fetch: async (t) => {
     const world = await openWorld(t)
@@ -271,16 +246,6 @@ covers('notes.refunds', 'a search is charged for what it returned, and the rest 
     assert.equal((await world.client.getUserData()).balanceMicros, 1_000_000_000 - 3600)
   },
 })
-coversElsewhere(
-  'notes.refunds',
-  'test/history/captures.test.ts',
-  'leave what the service charged, for any keyword, depth and priority in both stores',
-)
-coversElsewhere(
-  'notes.40101_and_40102',
-  'test/collect/fetch.test.ts',
-  'that the store failed is posted again, each attempt in the ledger, until the last',
-)
 covers('notes.user_data_layout', 'money and prices stand in the rates, and may stand beside them', {
   fetch: async () => {
     const [record] = (await (await openSharedWorld()).get('/v3/appendix/user_data')).tasks[0].result

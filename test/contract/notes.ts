@@ -7,7 +7,7 @@ import assert from 'node:assert/strict'
 import { Options } from '../../src/sandbox/options.ts'
 import type { Json } from '../sandbox/caller.ts'
 import { ask, envelope, taskWith } from '../service/wire-server.ts'
-import { covers, coversElsewhere } from './covers.ts'
+import { covers } from './covers.ts'
 import { byForm } from './form.ts'
 import type { Store } from './paths.ts'
 import { openSharedWorld, openWorld, postOne, postWire, wireTask } from './world.ts'
@@ -28,16 +28,6 @@ covers('notes.tasks_ready_and_task_get_of_ios_store_app_searches', 'an answer fo
     await assert.rejects(client.getAppSearches('ios_store', id), { code: 'unreadable', path: 'tasks[0].id' })
   },
 })
-coversElsewhere(
-  'notes.tasks_ready_and_task_get_of_ios_store_app_searches',
-  'test/collect/enqueue-results.test.ts',
-  'say where a result is fetched, and that path is followed',
-)
-coversElsewhere(
-  'notes.tasks_ready_and_task_get_of_ios_store_app_searches',
-  'test/service/endpoints.test.ts',
-  'drops and counts rows that lead elsewhere or nowhere',
-)
 covers('notes.advanced_results_of_android_store', 'a ready list may offer pages alone', {
   fetch: async (t) => {
     const world = await openWorld(t, { htmlOnly: true })
@@ -67,11 +57,6 @@ covers('notes.advanced_results_of_android_store', 'a ready list may offer pages 
     assert.equal((await client.getResult(row?.path ?? '')).kind, 'done')
   },
 })
-coversElsewhere(
-  'notes.advanced_results_of_android_store',
-  'test/history/pages.test.ts',
-  'what is offered as raw pages only is kept, and measured as html_only',
-)
 covers('notes.tasks_ready_rows', 'need an id and one path, and nothing more', {
   fetch: { because: 'The sandbox sends every field.' },
   client: async (t) => {
@@ -151,16 +136,6 @@ covers(
     },
   },
 )
-coversElsewhere(
-  'notes.app_searches_advanced_result',
-  'test/service/search-result.test.ts',
-  'an app that comes twice keeps its best rank',
-)
-coversElsewhere(
-  'notes.app_searches_advanced_result',
-  'test/service/search-result.test.ts',
-  'numbers may be strings, an app id may be a number, and optional fields may be missing',
-)
 covers('notes.app_list_advanced_result', 'a chart is a search with the collection for a keyword', {
   fetch: async () => {
     const world = await openSharedWorld()
@@ -227,11 +202,6 @@ covers('notes.asked_for_too_early', 'it is handed over, then queued, then there,
     assert.equal((await look()).kind, 'done')
   },
 })
-coversElsewhere(
-  'notes.asked_for_after_retention',
-  'test/collect/fetch.test.ts',
-  'whose result has expired fails with that reason, and is never bought again',
-)
 covers('notes.unknown_id', 'is not found', {
   fetch: async () => {
     const [task] = (await (await openSharedWorld()).get(`${SEARCH}/task_get/advanced/no-such-id`)).tasks

@@ -1,0 +1,17 @@
+/** Every row of the specification, through the client and with plain fetch. */
+
+import './account.ts'
+import './code-classes.ts'
+import './depths.ts'
+import './elsewhere.ts'
+import './endpoints.ts'
+import './envelope.ts'
+import './errors.ts'
+import './events.ts'
+import './limits.ts'
+import './lists.ts'
+import './notes.ts'
+import './notes-money.ts'
+import './posting.ts'
+import './queries.ts'
+import './results.ts'

@@ -29,7 +29,7 @@ export function readItems<Sent, Item>(
 ): ReadItems<Item> {
   const items: Item[] = []
   const errors: UnreadableError[] = []
-  for (const [index, value] of sent.entries()) {
+  sent.forEach((value, index) => {
     try {
       const item = read(value, index)
       if (item !== null) items.push(item)
@@ -37,7 +37,7 @@ export function readItems<Sent, Item>(
       if (!(error instanceof UnreadableError)) throw error
       errors.push(error)
     }
-  }
+  })
   if (items.length === 0 && errors[0] !== undefined) throw errors[0]
   return { items, refused: errors.map(({ path, message }) => ({ path, problem: message })) }
 }

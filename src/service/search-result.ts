@@ -163,12 +163,11 @@ function readRanks<Read extends Item>(
 
 /** The ranks that two apps claim. */
 function findDisputed(items: readonly Item[]): ReadonlySet<number> {
-  const appByRank = new Map<number, string>()
+  const holders: string[] = []
   const disputed = new Set<number>()
   for (const { rank, app } of items) {
-    const holder = appByRank.get(rank)
-    if (holder === undefined) appByRank.set(rank, app.appId)
-    else if (holder !== app.appId) disputed.add(rank)
+    holders[rank] ??= app.appId
+    if (holders[rank] !== app.appId) disputed.add(rank)
   }
   return disputed
 }

@@ -38,6 +38,8 @@ export interface Config extends Omit<SettingValues, 'service' | 'reports' | 'ale
   }
   /** The command line that shows long results of `sql` on a terminal; null when PAGER is empty: none does. */
   readonly pager: string | null
+  /** Names of ours that most likely are meant by notes, and are not set. */
+  readonly misspelt: readonly string[]
   /** Sentences for the log about settings that are allowed, but hardly meant. */
   readonly notes: readonly string[]
 }
@@ -74,6 +76,7 @@ function checkSettings({ env, notes: fileNotes, ...ofFile }: Environment): Confi
     reports: values.reports.folder === null ? null : { ...values.reports, folder: values.reports.folder },
     alerts: { ...values.alerts, secrets: collectAlertSecrets(env), proxy: values.proxy },
     pager: (env.PAGER ?? 'less').trim() || null,
+    misspelt: names.misspelt,
     notes: [...fileNotes, ...password.notes, ...names.notes, ...noteDummies(given)],
   })
 }

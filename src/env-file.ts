@@ -31,12 +31,12 @@ const URL_WITH_PASSWORD = /^\w+:\/\/[^/\s]*:[^/\s]+@/
 export function readEnvFile(file: string | undefined, env: NodeJS.ProcessEnv): Environment {
   const name = file ?? DEFAULT_FILE
   const bytes = readBytes(file)
-  if (bytes === null) return { env, names: [], file: name, notes: [] }
+  if (bytes === null) return { env: unquoteAll(env), names: [], file: name, notes: [] }
   const text = decode(bytes, name)
   if (file !== undefined && text.trim() === '')
     throw new ConfigurationError(`${name} is empty: it sets nothing.`)
   const given = parseSettings(text, name)
-  const set = Object.entries(env).filter(([, value]) => value !== undefined && value !== '')
+  const set = Object.entries(unquoteAll(env)).filter(([, value]) => value !== undefined && value !== '')
   const notes: string[] = []
   if (given.size === 0) notes.push(`${name} sets nothing: each of its lines is empty or a comment.`)
   // The folder may be somebody else's, and what it names would be run.
@@ -52,6 +52,12 @@ export function readEnvFile(file: string | undefined, env: NodeJS.ProcessEnv): E
     file: name,
     notes,
   }
+}
+
+/** Programs that take a file of settings as docker does leave the quotes around a value of it. */
+function unquoteAll(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const unquote = (value = '') => /^'([^']*)'$/s.exec(value)?.[1] ?? value
+  return Object.fromEntries(Object.entries(env).map(([name, value]) => [name, unquote(value)]))
 }
 
 function readBytes(file: string | undefined): Buffer | null {

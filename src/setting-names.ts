@@ -24,15 +24,16 @@ export interface NamesOfFile {
 /**
  * Looks for misspelt settings among all variables. Conservative, since most of them belong to other programs:
  * our prefixes and near misses of our longest names are problems, near misses of a shorter name that is not
- * set are notes. In a settings file each near miss is a problem, and each name that says nothing to storerank
+ * set are notes, by which `misspelt` lists what is most likely meant. In a settings file each near miss is a problem, and each name that says nothing to storerank
  * is noted.
  */
 export function checkNames(
   env: NodeJS.ProcessEnv,
   ofFile: NamesOfFile = { file: '', names: [] },
-): { problems: string[]; notes: string[] } {
+): { problems: string[]; notes: string[]; misspelt: string[] } {
   const problems: string[] = []
   const notes: string[] = []
+  const misspelt: string[] = []
   for (const name of Object.keys(env)) {
     if (isKnown(name) || env[name] === '' || KUBERNETES_LINK.test(name)) continue
     const upper = name.toUpperCase()
@@ -44,9 +45,10 @@ export function checkNames(
       problems.push(`${name} is not a setting of storerank. Did you mean ${near}?`)
     } else if (isNear && !SETTINGS_OF_OTHERS.includes(name)) {
       notes.push(`${name} is not a setting of storerank and has no effect. Did you mean ${near}?`)
+      misspelt.push(near)
     }
   }
-  return { problems, notes: [...notes, ...noteUnknown(ofFile)] }
+  return { problems, misspelt, notes: [...notes, ...noteUnknown(ofFile)] }
 }
 
 function noteUnknown({ file, names }: NamesOfFile): string[] {

@@ -5,7 +5,6 @@ import type { Finding, Verdict } from '../check/finding.ts'
 import { addTrialWatches, endTrial, priceTrial, readTrial, type Trial, watchesMore } from '../check/trial.ts'
 import { createCallGate } from '../db/call-gate.ts'
 import { ConfigurationError } from '../errors.ts'
-import { claimDatabaseFor } from '../ledger/owner.ts'
 import { readRestoreState } from '../ledger/restored.ts'
 import { AppDataClient } from '../service/client.ts'
 import { readStoreNames } from '../service/dialect.ts'
@@ -18,7 +17,7 @@ import { type Document, heading, type Part } from './document.ts'
 import { EXIT } from './exit-codes.ts'
 import { withDatabase } from './needs.ts'
 import { createProgress } from './progress.ts'
-import { openService } from './service-access.ts'
+import { claimAccount, openService } from './service-access.ts'
 import { tell, warn } from './tell.ts'
 
 interface CheckOptions {
@@ -61,15 +60,15 @@ function describe(findings: readonly Finding[]): Part[] {
 
 /** Asks the service, with the calls counted in the database like those of a runner. */
 function findOut(context: CommandContext): Promise<Finding[]> {
-  const work = async ({ db }: DatabaseSession) => {
+  const work = async (session: DatabaseSession) => {
+    const { db } = session
     const { config, signal } = context
-    const owner = config.service === null ? 'the sandbox' : `the account ${config.service.login}`
-    await claimDatabaseFor(db, owner)
+    const { sandboxAccount } = await claimAccount(session, config)
     const {
       url: baseUrl,
       dispose,
       ...access
-    } = await openService(config, () => tell(context, 'Starting the sandbox.'))
+    } = await openService(config, sandboxAccount, () => tell(context, 'Starting the sandbox.'))
     const gate = createCallGate(db, { ...config, runner: 'check' }, signal)
     const client = new AppDataClient({ ...access, baseUrl, gate })
     const progress = createProgress(context)

@@ -5,6 +5,7 @@
 import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Config } from '../config.ts'
 import { type Database, openDatabase } from '../db/database.ts'
 import { ConfigurationError } from '../errors.ts'
 import type { CommandContext } from './command.ts'
@@ -17,6 +18,8 @@ export interface DatabaseSession {
     /** Without the password: psql takes it from the file that only its owner reads. */
     readonly psqlUrl: string
   } | null
+  /** It was made by a state of storerank that this one does not know: its rows can be read. */
+  readonly isOfAnotherState: boolean
   close(): Promise<void>
 }
 
@@ -27,7 +30,7 @@ const ACCOUNT_DATABASE = 'storerank'
 /** Opens the database. The embedded one is always migrated; the person's own only when `migrates` says so. */
 export async function openDatabaseSession(
   context: CommandContext,
-  options: { readonly migrates: boolean },
+  options: { readonly migrates: boolean; readonly readsAnyState?: boolean },
 ): Promise<DatabaseSession> {
   const { config } = context
   const own = config.databaseUrl?.reveal()
@@ -37,6 +40,7 @@ export async function openDatabaseSession(
         'DATABASE_URL.',
     )
   }
+  if (options.migrates) refuseMisspelt(config)
   const database = config.service === null ? SANDBOX_DATABASE : ACCOUNT_DATABASE
   const embedded = own === undefined ? await attach(context, database) : null
   const url = own ?? embedded?.url ?? ''
@@ -47,10 +51,12 @@ export async function openDatabaseSession(
     await embedded?.dispose()
   }
   try {
-    if (options.migrates || embedded !== null) await bringUpToDate(url)
+    const isOfAnotherState = embedded !== null && options.readsAnyState === true && !(await isKnown(db))
+    if (isOfAnotherState) tell(context, describeState(config.home))
+    else if (options.migrates || embedded !== null) await bringUpToDate(url)
     else await requireSchema(db)
     const psqlUrl = embedded === null ? null : await writePassFile(embedded.url, join(config.home, 'pgpass'))
-    return { db, embedded: psqlUrl === null ? null : { psqlUrl }, close }
+    return { db, embedded: psqlUrl === null ? null : { psqlUrl }, isOfAnotherState, close }
   } catch (error) {
     await close()
     throw error
@@ -69,8 +75,8 @@ export async function writePassFile(url: string, file: string): Promise<string> 
     mode: 0o600,
   })
   address.password = ''
-  address.searchParams.set('passfile', file)
-  return address.href
+  // libpq takes a plus for a plus, and the standard's own writing of a query has it for a space.
+  return `${address.href}${address.search === '' ? '?' : '&'}passfile=${encodeURIComponent(file)}`
 }
 
 async function requireSchema(db: Database): Promise<void> {
@@ -108,4 +114,31 @@ async function attach(context: CommandContext, database: string) {
 async function bringUpToDate(url: string): Promise<void> {
   const { migrate } = await import('../db/migrate.ts')
   await migrate(url)
+}
+
+/** Work would be done, and perhaps money spent, where nobody looks for it. */
+function refuseMisspelt({ databaseUrl, service, misspelt, notes }: Config): void {
+  const standIns = [
+    { name: 'DATABASE_URL', standIn: 'the embedded database', isUsed: databaseUrl === null },
+    { name: 'APP_DATA_URL', standIn: 'the sandbox', isUsed: service === null },
+  ]
+  for (const { name, standIn, isUsed } of standIns) {
+    if (!isUsed || !misspelt.includes(name)) continue
+    const note = notes.find((each) => each.endsWith(`Did you mean ${name}?`))
+    throw new ConfigurationError(
+      `${note} Without that, ${standIn} would be used: rename it, or unset it. Nothing was done.`,
+    )
+  }
+}
+
+async function isKnown(db: Database): Promise<boolean> {
+  const { knowsSchema } = await import('../db/migrate.ts')
+  return knowsSchema(db)
+}
+
+function describeState(home: string): string {
+  return (
+    `The embedded database in ${home} was made by another state of storerank, and is read as it is: export, ` +
+    'dump and sql work on it, and nothing of it is changed.'
+  )
 }

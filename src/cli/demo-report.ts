@@ -1,10 +1,12 @@
 /** What a demo says at its end: what happened in its month, where the pages are, and what to try next. */
+
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Database } from '../db/database.ts'
 import { tellWhat } from '../demo/story.ts'
 import { formatUsd } from '../text/money.ts'
 import { formatCount } from '../text/words.ts'
+import { nameCommand } from './called.ts'
 import { heading, type Part, verbatim } from './document.ts'
 
 export interface DemoSummary {
@@ -80,7 +82,7 @@ export function describeDemo(
         '(docs/questions.md has 44 questions):',
     ),
     verbatim(`  export STORERANK_HOME=${folder}`),
-    TRY_NEXT.map(([question, command]) => verbatim(`  # ${question}\n  npx storerank ${command}`)),
+    TRY_NEXT.map(([question, command]) => verbatim(`  # ${question}\n  ${nameCommand()} ${command}`)),
     heading(
       'It used a database and a sandbox of its own: apps, ranks and money are invented. ' +
         '`npm run demo` makes it anew.',

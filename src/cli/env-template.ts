@@ -10,7 +10,8 @@ export function drawTemplate(): string {
   const head = [
     '# Settings of storerank. Read where it stands in the working folder, or with --settings; the ' +
       'environment wins.',
-    '# A line without # counts. Keep the file to yourself: chmod 600 .env',
+    "# A line without # counts. In '…' a value means the same to storerank, systemd, Compose, docker and a shell.",
+    '# Keep the file to yourself: chmod 600 .env',
   ]
   return [...head, ...GROUPS.flatMap(drawGroup), ''].join('\n')
 }
@@ -18,7 +19,7 @@ export function drawTemplate(): string {
 function drawGroup({ title, note, shape }: Group): string[] {
   const settings = listSettings(shape).flatMap(({ name, help, default: usual, example = usual ?? '' }) => [
     `# ${help}`,
-    `#${name}=${example}`,
+    `#${name}='${example}'`,
   ])
   return ['', `# --- ${title} `.padEnd(WIDTH, '-'), ...(note === undefined ? [] : [`# ${note}`]), ...settings]
 }

@@ -9,6 +9,8 @@ interface Wants {
   readonly makes?: 'embedded' | 'any'
   /** Whether the schema of another version will do. */
   readonly takesAnySchema?: true
+  /** Whether an embedded database of a state that this storerank does not know will do, to be read. */
+  readonly readsAnyState?: true
   /** Where only the embedded one will do: what does the same for the person's own. */
   readonly ownTool?: string
 }
@@ -18,15 +20,23 @@ interface Wants {
  * @throws ConfigurationError when there is none yet, its schema is another version's, or it is not the
  *   embedded one where only that will do
  */
-export function database({ makes, takesAnySchema, ownTool }: Wants = {}): Need<DatabaseSession> {
+export function database({
+  makes,
+  takesAnySchema,
+  readsAnyState,
+  ownTool,
+}: Wants = {}): Need<DatabaseSession> {
   return async (context, work) => {
     const isEmbedded = context.config.databaseUrl === null
     if (ownTool !== undefined && !isEmbedded) throw refuseOwn(ownTool)
     const { openDatabaseSession } = await import('./database-session.ts')
     const migrates = makes === 'any' || (makes === 'embedded' && isEmbedded)
-    const session = await openDatabaseSession(context, { migrates })
+    const session = await openDatabaseSession(context, {
+      migrates,
+      ...(readsAnyState && { readsAnyState }),
+    })
     try {
-      if (!takesAnySchema) {
+      if (!takesAnySchema && !session.isOfAnotherState) {
         const { requireCurrentSchema } = await import('../db/migrate.ts')
         await requireCurrentSchema(session.db)
       }

@@ -10,6 +10,7 @@ import { formatChange } from '../report/words.ts'
 import type { ServiceFunction } from '../service/functions.ts'
 import { formatUsd } from '../text/money.ts'
 import { countOf, formatCount } from '../text/words.ts'
+import { nameCommand } from './called.ts'
 import { heading, more, type Part, table, verbatim } from './document.ts'
 import type { WorkSession } from './session.ts'
 
@@ -141,7 +142,7 @@ async function describeProblems(db: Database): Promise<Part> {
   if (total === 0) return null
   const many = `${isMore ? 'At least ' : ''}${countOf(total, 'problem')}`
   return [
-    heading(`${many}. Details: npx storerank status`),
+    heading(`${many}. Details: ${nameCommand()} status`),
     lines.map(({ about, message }) => `  ${about}: ${message}`),
   ]
 }
@@ -149,9 +150,9 @@ async function describeProblems(db: Database): Promise<Part> {
 function describeWhereNext({ embedded, sandboxUrl }: WorkSession): Part {
   return [
     heading('Look further:'),
-    verbatim('  npx storerank sql "select outcome, count(*) from rank_history group by 1"'),
+    verbatim(`  ${nameCommand()} sql "select outcome, count(*) from rank_history group by 1"`),
     'Watch another keyword:',
-    verbatim(`  npx storerank sql "${EXAMPLE}"`),
+    verbatim(`  ${nameCommand()} sql "${EXAMPLE}"`),
     embedded !== null && [
       'Any client connects while `npm start` runs:',
       verbatim(`  psql "${embedded.psqlUrl}"`),

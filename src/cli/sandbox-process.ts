@@ -1,5 +1,5 @@
 /**
- * The default sandbox: one detached process per home folder. The first command starts it, others attach to
+ * The default sandbox: one detached process per home folder and account. The first command starts it, others attach to
  * it, and it ends by itself when no command has used it for a while. After it was killed the next command
  * starts another.
  */
@@ -41,20 +41,28 @@ const Greeting = z.object({ instance: z.string() })
 /** An attached sandbox. `dispose` lets go of it; it goes on for others, and leaves when it is idle. */
 export type AttachedSandbox = { url: string; login: string; password: string; dispose(): Promise<void> }
 
-const announceFile = (home: string): string => join(home, 'sandbox.json')
-const logFile = (home: string): string => join(home, 'sandbox.log')
+/**
+ * An account of the sandbox, by the files of it without their ending. That of the embedded database has no
+ * name; each database of one's own has one by its installation, so that none sees what another one bought.
+ */
+type Books = string
+const booksOf = (home: string, account: string | null): Books =>
+  join(home, account === null ? 'sandbox' : `sandbox-${account}`)
 
-const readAnnouncement = (home: string): z.output<typeof Announcement> | undefined => {
+const announceFile = (books: Books): string => `${books}.json`
+const logFile = (books: Books): string => `${books}.log`
+
+const readAnnouncement = (books: Books): z.output<typeof Announcement> | undefined => {
   try {
-    return Announcement.parse(JSON.parse(readFileSync(announceFile(home), 'utf8')))
+    return Announcement.parse(JSON.parse(readFileSync(announceFile(books), 'utf8')))
   } catch {
     return undefined
   }
 }
 
-/** The URL that this home announces, if that very sandbox answers: the port may be another's by now. */
-const findRunning = async (home: string): Promise<string | undefined> => {
-  const announced = readAnnouncement(home)
+/** The URL that this account announces, if that very sandbox answers: the port may be another's by now. */
+const findRunning = async (books: Books): Promise<string | undefined> => {
+  const announced = readAnnouncement(books)
   if (!announced) return undefined
   try {
     const response = await fetch(announced.url, { signal: AbortSignal.timeout(PROBE_TIMEOUT_MS) })
@@ -66,8 +74,8 @@ const findRunning = async (home: string): Promise<string | undefined> => {
 }
 
 /** @param options those of a sandbox and its process (src/sandbox/main.ts) */
-const spawnSandbox = (home: string, options: object): ChildProcess => {
-  const log = openSync(logFile(home), 'a', 0o600)
+const spawnSandbox = (books: Books, options: object): ChildProcess => {
+  const log = openSync(logFile(books), 'a', 0o600)
   try {
     // Without our environment: it outlives us, and DATABASE_URL, POSTBACK_URL and the account are none of its
     // business.
@@ -76,7 +84,7 @@ const spawnSandbox = (home: string, options: object): ChildProcess => {
     child.stdin?.on('error', () => {})
     child.on('error', () => {})
     child.stdin?.end(
-      JSON.stringify({ login: LOGIN, password: PASSWORD, announceFile: announceFile(home), ...options }),
+      JSON.stringify({ login: LOGIN, password: PASSWORD, announceFile: announceFile(books), ...options }),
     )
     child.unref()
     return child
@@ -85,26 +93,26 @@ const spawnSandbox = (home: string, options: object): ChildProcess => {
   }
 }
 
-const explainFailure = (home: string): UnavailableError => {
-  const tail = readFileSync(logFile(home), 'utf8').slice(-LOG_TAIL_CHARACTERS)
-  return new UnavailableError(`The sandbox does not start. The end of its log, ${logFile(home)}:\n${tail}`)
+const explainFailure = (books: Books): UnavailableError => {
+  const tail = readFileSync(logFile(books), 'utf8').slice(-LOG_TAIL_CHARACTERS)
+  return new UnavailableError(`The sandbox does not start. The end of its log, ${logFile(books)}:\n${tail}`)
 }
 
 /** Starts sandboxes until one of them, of ours or of a neighbour who was faster, answers. */
-const startOne = async (home: string, idleExitMs: number): Promise<string> => {
+const startOne = async (books: Books, idleExitMs: number): Promise<string> => {
   const deadlineMs = performance.now() + START_WITHIN_MS
   let child: ChildProcess | undefined
   while (performance.now() < deadlineMs) {
-    const url = await findRunning(home)
+    const url = await findRunning(books)
     if (url) return url
-    child ??= spawnSandbox(home, { port: USUAL_PORT, stateFile: join(home, 'sandbox.jsonl'), idleExitMs })
+    child ??= spawnSandbox(books, { port: USUAL_PORT, stateFile: `${books}.jsonl`, idleExitMs })
     await delay(LOOK_EVERY_MS)
     if (child.exitCode === EXIT_IN_USE) child = undefined
     else if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) {
-      throw explainFailure(home)
+      throw explainFailure(books)
     }
   }
-  throw explainFailure(home)
+  throw explainFailure(books)
 }
 
 /**
@@ -114,20 +122,24 @@ const startOne = async (home: string, idleExitMs: number): Promise<string> => {
  */
 export const attachSandbox = async ({
   home,
+  account = null,
   idleExitMs = IDLE_EXIT_MS,
   onStart = () => {},
 }: {
   home: string
+  /** Null: that of the embedded database. */
+  account?: string | null
   idleExitMs?: number
   /** Called when none runs, so that one is started, which takes a second or two. */
   onStart?: () => void
 }): Promise<AttachedSandbox> => {
   const folder = resolve(home)
   mkdirSync(folder, { recursive: true })
-  const running = await findRunning(folder)
+  const books = booksOf(folder, account)
+  const running = await findRunning(books)
   if (running === undefined) onStart()
-  const url = running ?? (await startOne(folder, idleExitMs))
-  const presence = setInterval(() => void findRunning(folder), idleExitMs / 3)
+  const url = running ?? (await startOne(books, idleExitMs))
+  const presence = setInterval(() => void findRunning(books), idleExitMs / 3)
   presence.unref()
   return { url, login: LOGIN, password: PASSWORD, dispose: async () => clearInterval(presence) }
 }
@@ -138,19 +150,20 @@ export const attachSandbox = async ({
  * of its log when it does not start.
  */
 export const startPrivateSandbox = async (home: string, options: OptionsInput): Promise<AttachedSandbox> => {
-  const child = spawnSandbox(home, { ...options, idleExitMs: PRIVATE_IDLE_EXIT_MS })
+  const books = booksOf(home, null)
+  const child = spawnSandbox(books, { ...options, idleExitMs: PRIVATE_IDLE_EXIT_MS })
   const ended = once(child, 'close')
   const deadlineMs = performance.now() + START_WITHIN_MS
   const dispose = async () => {
     child.kill('SIGTERM')
     await ended
-    rmSync(announceFile(home), { force: true })
+    rmSync(announceFile(books), { force: true })
   }
   while (performance.now() < deadlineMs && child.exitCode === null && child.signalCode === null) {
-    const url = readAnnouncement(home)?.pid === child.pid ? await findRunning(home) : undefined
+    const url = readAnnouncement(books)?.pid === child.pid ? await findRunning(books) : undefined
     if (url) return { url, login: LOGIN, password: PASSWORD, dispose }
     await delay(LOOK_EVERY_MS)
   }
   child.kill('SIGKILL')
-  throw explainFailure(home)
+  throw explainFailure(books)
 }

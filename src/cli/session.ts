@@ -4,7 +4,6 @@ import { createCallGate } from '../db/call-gate.ts'
 import type { Database } from '../db/database.ts'
 import { describeDistance, measureRoundTrip } from '../db/round-trip.ts'
 import { UnavailableError } from '../errors.ts'
-import { claimDatabaseFor } from '../ledger/owner.ts'
 import { readLackOfRoom, readReadOnly } from '../monitor/sources/operation.ts'
 import type { JobContext } from '../queue/job.ts'
 import { openQueue } from '../queue/queue.ts'
@@ -14,7 +13,7 @@ import { TIMINGS } from '../timings.ts'
 import type { CommandContext } from './command.ts'
 import { type DatabaseSession, openDatabaseSession } from './database-session.ts'
 import { createOutageLog } from './outage-log.ts'
-import { openService } from './service-access.ts'
+import { claimAccount, openService } from './service-access.ts'
 import { tell } from './tell.ts'
 
 /** Said once, when an account is used for the first time. */
@@ -56,14 +55,11 @@ async function tellDistance(db: Database, context: CommandContext): Promise<void
 async function openWork(session: DatabaseSession, context: CommandContext): Promise<WorkSession> {
   const { config, signal } = context
   const log = createOutageLog(context.log, () => requireChanges(session.db))
-  const isFirst = await claimDatabaseFor(
-    session.db,
-    config.service === null ? 'the sandbox' : `the account ${config.service.login}`,
-  )
-  if (isFirst && config.service !== null) tell(context, UNCHECKED)
+  const { isFirst, sandboxAccount } = await claimAccount(session, config)
+  if (isFirst) tell(context, UNCHECKED)
   const onStart = () =>
     tell(context, 'Starting the sandbox: the service with invented apps, on this machine, at no cost.')
-  const { url: baseUrl, dispose, ...access } = await openService(config, onStart)
+  const { url: baseUrl, dispose, ...access } = await openService(config, sandboxAccount, onStart)
   const runner = nameRunner(hostname(), process.pid)
   const client = new AppDataClient({
     ...access,

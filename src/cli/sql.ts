@@ -4,6 +4,7 @@ import { type Answer, openSession } from '../db/session.ts'
 import { ConfigurationError } from '../errors.ts'
 import { uniqueNames } from '../report/export/source.ts'
 import type { CommandContext } from './command.ts'
+import type { DatabaseSession } from './database-session.ts'
 import { type Document, type Row, table } from './document.ts'
 import { hintAt } from './sql-hint.ts'
 import { warn } from './tell.ts'
@@ -14,14 +15,18 @@ const TIMES = { to: 25, from: [1082, 1083, 1114, 1184, 1186, 1266], parse: Strin
 const WHOLE_NUMBERS = { to: 20, from: [20], parse: parseWhole, serialize: String }
 
 export async function runSql(
-  url: string,
+  { db, isOfAnotherState }: DatabaseSession,
   query: string,
   context: CommandContext,
 ): Promise<Document | number> {
   if (query.trim() === '') throw new ConfigurationError('There is no SQL in the query.')
-  const session = openSession(url, {
+  const session = openSession(db.url, {
     name: 'storerank sql',
-    settings: { ...SEMANTIC_SETTINGS, ...PLANNING_SETTINGS },
+    settings: {
+      ...SEMANTIC_SETTINGS,
+      ...PLANNING_SETTINGS,
+      ...(isOfAnotherState && { default_transaction_read_only: 'on' }),
+    },
     onNotice: ({ severity, message }) => warn(context, `${severity}: ${message}`),
     types: { times: TIMES, whole: WHOLE_NUMBERS },
   })

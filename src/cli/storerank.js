@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /**
- * Starts storerank, or says in one sentence why it cannot. This file has to be readable for the Node it turns
+ * Starts storerank, by the Node that `npm ci` has brought where the one that runs this is too old, or says in
+ * one sentence why it cannot. This file has to be readable for the Node it turns
  * away: nothing newer than ES2017, except `import()`, and valid as a module and as a script.
  */
 const NEEDED_MAJOR = 24
@@ -17,13 +18,32 @@ function loadProgram() {
   })
 }
 
-if (Number(process.versions.node.split('.')[0]) < NEEDED_MAJOR) {
-  process.stderr.write(
-    `storerank needs Node ${NEEDED_MAJOR} or newer, and this is Node ${process.versions.node}: run ` +
-      '`npm ci` in its folder, which brings the right one, and start it there with `npm run once` or ' +
-      '`npx storerank …`.\n',
+/** With this terminal, and ended by the same signals. */
+function startWithOwnNode() {
+  return Promise.all(['node:child_process', 'node:fs', 'node:path'].map((name) => import(name))).then(
+    ([{ spawn }, fs, path]) => {
+      const program = fs.realpathSync(process.argv[1])
+      const node = path.join(path.dirname(program), '../../node_modules/node/bin/node')
+      if (!fs.existsSync(node)) throw new Error('it brings none')
+      const child = spawn(node, process.argv.slice(1), { stdio: 'inherit' })
+      const pass = (signal) => child.kill(signal)
+      process.on('SIGTERM', pass).on('SIGINT', () => {})
+      child.on('exit', (code, signal) =>
+        process.exit(code === null ? (signal === 'SIGKILL' ? 137 : 1) : code),
+      )
+    },
   )
-  process.exitCode = 2
+}
+
+if (Number(process.versions.node.split('.')[0]) < NEEDED_MAJOR) {
+  startWithOwnNode().catch(() => {
+    process.stderr.write(
+      `storerank needs Node ${NEEDED_MAJOR} or newer, and this is Node ${process.versions.node}: run ` +
+        '`npm ci` in its folder, which brings the right one (with `ignore-scripts`, which pnpm has by ' +
+        'default, also `npm rebuild node`), and start it there with `npm run once`.\n',
+    )
+    process.exitCode = 2
+  })
 } else {
   loadProgram().then(
     (program) => program.main(),

@@ -227,6 +227,16 @@ export async function requireCurrentSchema({ sql: db }: Database): Promise<void>
   }
 }
 
+/** Whether this storerank may bring the tables up to date, or has made them: not those of an unreleased state. */
+export async function knowsSchema({ sql: db }: Database): Promise<boolean> {
+  try {
+    return (await readKnown(db, PRESENT)) !== null
+  } catch (error) {
+    if (error instanceof ConfigurationError) return false
+    throw error
+  }
+}
+
 /**
  * For a process that goes on working.
  * @throws ConfigurationError when a newer storerank has migrated the database since this one began
@@ -258,7 +268,7 @@ async function waitForMigrations(tx: Transaction): Promise<void> {
 }
 
 /** @throws ConfigurationError when this version must not touch the schema */
-async function readKnown(tx: Transaction, schema: Schema): Promise<Applied> {
+async function readKnown(tx: SqlRunner, schema: Schema): Promise<Applied> {
   const applied = await readApplied(tx)
   refuseOtherSchemas(applied, schema)
   return applied
@@ -270,9 +280,9 @@ function refuseOtherSchemas(applied: Applied, schema: Schema): void {
   if (schema.migrations.some(({ hash, folderMillis }) => folderMillis <= newest && !hashes.has(hash))) {
     throw new ConfigurationError(
       'The tables of this database were made by a state of storerank that was never released, and ' +
-        'cannot be brought up to date: keep what you want of it (the watchlists are in keyword_watch, ' +
-        'app_watch and chart_watch), make an empty database (the embedded one is the folder postgres in ' +
-        'the home of storerank), and run `storerank migrate`. Nothing was changed.',
+        'cannot be brought up to date: keep what you want of it (export, dump and sql read an embedded one ' +
+        'as it is, `storerank export watches` the watchlists), make an empty database (the embedded one is ' +
+        'the folder postgres in the home of storerank), and run `storerank migrate`. Nothing was changed.',
     )
   }
   if (isNewer(applied, schema)) {

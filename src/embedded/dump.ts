@@ -1,60 +1,39 @@
 /**
- * The data of a database as one file, for the embedded server, whose packages bring no pg_dump: plain SQL as
- * pg_dump writes it, with the rows as COPY writes them. The tables themselves are not in it: `migrate` makes
- * them. A restore goes into an empty database of the same tables only, in one transaction. Its session may
- * write nothing else: when it is lost, the driver would send what comes next on another one, where each
- * statement is committed at once.
+ * The data of a database as one file, for what brings no pg_dump, as the packages of the embedded server, and
+ * for a server of another version: plain SQL as pg_dump writes it, with the rows as COPY writes them, and at
+ * its end what they add up to. The tables themselves are not in it: `migrate` makes them (restore.ts).
  */
-import { once } from 'node:events'
-import { setImmediate } from 'node:timers/promises'
-import { endsSession } from '../db/driver.ts'
-import { openSession as open, type Session } from '../db/session.ts'
+import { openSession, type Session } from '../db/session.ts'
 import { sql } from '../db/sql.ts'
-import { ConfigurationError, UnavailableError } from '../errors.ts'
+import { TABLE_NAMES } from '../db/table-names.ts'
+import { ConfigurationError } from '../errors.ts'
 
-const FORMAT = 1
-const HEADER = '-- storerank dump '
-const END = '-- end of the dump\n'
-/** Rows go to the server in pieces of about this size. */
-const PIECE_BYTES = 65_536
-/** The only statements that a file may hold beside its rows. */
-const STATEMENTS = [
-  /^select setval\('public\."\w+"', \d+, (?:true|false)\);$/,
-  /^select ensure_history_partitions\('[\d :.+-]+', '[\d :.+-]+'\);$/,
-]
-const COPY = /^copy public\."\w+" \((?:"\w+"(?:, )?)+\) from stdin;$/
-/** Where one of them has a row, somebody has worked in the database. */
-const TELLING = [
-  'project',
-  'keyword_watch',
-  'app_watch',
-  'chart_watch',
-  'watch_period',
-  'task',
-  'charge',
-  'ranking',
-]
+/** That of 1 does not end with what its rows add up to. */
+export const FORMAT = 2
+export const HEADER = '-- storerank dump '
+export const ROWS = '-- rows '
+export const END = '-- end of the dump\n'
 
-/** SQLSTATE: a statement before it in the same transaction has failed. */
-const TRANSACTION_ABORTED = '25P02'
-
-const LOST = 'The connection to the database was lost. Nothing was changed: run it again.'
-const UNKNOWN =
-  'The connection to the database was lost, and whether all is restored is not known: run it again, ' +
-  'and it says so.'
-
-interface Header {
+export interface Header {
   readonly format: number
   readonly version: string
   readonly migrations: readonly string[]
 }
 
-/** The file, piece by piece: what the database had at one instant. `tables` counts up meanwhile. */
+/** How many rows a table has, and their sum. */
+export type Sums = Record<string, readonly [count: string, sum: string]>
+
+/**
+ * The file, piece by piece: what the database had at one instant.
+ * @throws ConfigurationError when there are tables beside those of storerank, which it does not carry
+ */
 export async function* dumpDatabase(url: string, version: string): AsyncGenerator<Buffer> {
-  const session = openSession(url)
+  const session = openDumpSession(url)
   try {
     await session`begin isolation level repeatable read read only`
     const header: Header = { format: FORMAT, version, migrations: await readMigrations(session) }
+    const tables = await listTables(session)
+    await refuseForeign(session, tables)
     yield Buffer.from(`${HEADER}${JSON.stringify(header)}\n`)
     for (const table of ['ranking', 'app_snapshot', 'page']) {
       const [range] = await session<{ first: string | null; last: string | null }[]>`
@@ -62,197 +41,112 @@ export async function* dumpDatabase(url: string, version: string): AsyncGenerato
       if (range?.first)
         yield Buffer.from(`select ensure_history_partitions('${range.first}', '${range.last}');\n`)
     }
-    for (const { table, columns } of await listTables(session)) {
+    const sums: Sums = {}
+    for (const { table, columns } of tables) {
       const names = columns.map((name) => `"${name}"`).join(', ')
       yield Buffer.from(`copy public."${table}" (${names}) from stdin;\n`)
       yield* await session.copyOut(`copy (select ${names} from public."${table}") to stdout`)
       yield Buffer.from('\\.\n')
+      sums[table] = await sumRows(session, { table, columns })
     }
-    for (const sequence of await listSequences(session)) yield Buffer.from(sequence)
+    for (const sequence of await listSequences(session, tables)) yield Buffer.from(sequence)
+    yield Buffer.from(`${ROWS}${JSON.stringify(sums)}\n`)
     yield Buffer.from(END)
   } finally {
     await session.end()
   }
 }
 
-/**
- * Puts a dump into a database that has the tables and nothing in them.
- * @returns how many tables were filled
- * @throws ConfigurationError when the file is no whole dump, is of other tables, or the database is in use;
- *   nothing has changed then
- * @throws UnavailableError when the session was lost and nothing was changed
- */
-export async function restoreDatabase(url: string, file: AsyncIterable<Buffer>): Promise<number> {
-  const lost = Promise.withResolvers<never>()
-  lost.promise.catch(() => {})
-  let isLost = false
-  const session = openSession(url, { default_transaction_read_only: 'on' }, () => {
-    isLost = true
-    lost.reject(new UnavailableError(LOST))
-  })
-  const filling: Filling = { transaction: null, tables: 0 }
-  try {
-    await Promise.race([restore(session, file, filling), lost.promise])
-  } catch (error) {
-    if (!isLost && !endsSession(error)) throw error
-    const committed = await isCommitted(url, filling).catch(() => null)
-    if (committed === true) return filling.tables
-    throw new UnavailableError(committed === null ? UNKNOWN : LOST, { cause: error })
-  } finally {
-    await session.end()
-  }
-  return filling.tables
+/** A backup that lacks a table without a word would be found out when it is needed. */
+async function refuseForeign(session: Session, tables: readonly Table[]): Promise<void> {
+  const names = [...tables.map(({ table }) => table), 'named_lock']
+  const foreign = await session<{ name: string }[]>`
+    select c.oid::regclass::text as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+    where c.relkind in ('r', 'p', 'f') and not c.relispartition and c.relpersistence <> 't'
+      and n.nspname !~ '^pg_' and n.nspname not in ('information_schema', 'drizzle', 'pgboss')
+      and not (n.nspname = 'public' and c.relname = any(${names}::text[]))
+      and not exists (select from pg_depend d where d.objid = c.oid and d.deptype = 'e')
+    order by 1`
+  if (foreign.length === 0) return
+  throw new ConfigurationError(
+    `The database has tables that are not of storerank, which a dump does not carry: ` +
+      `${foreign.map(({ name }) => name).join(', ')}. Copy them first (\`storerank export\`, or pg_dump of ` +
+      'its own version), and drop them or move them to another database. Nothing was written.',
+  )
 }
 
-interface Filling {
-  /** By which the server knows it; null before it began. */
-  transaction: string | null
-  tables: number
+/** How values are written, on any server and for any login. */
+const WRITTEN_ALIKE = {
+  TimeZone: 'UTC',
+  DateStyle: 'ISO',
+  IntervalStyle: 'postgres',
+  bytea_output: 'hex',
+  extra_float_digits: '1',
 }
 
-async function restore(session: Session, file: AsyncIterable<Buffer>, filling: Filling): Promise<void> {
-  const lines = linesOf(file)
-  const first = await lines.next()
-  await refuseUnfit(session, first.done ? '' : first.value.toString())
-  await session`begin read write`
-  const [row] = await session<{ id: string }[]>`select pg_current_xact_id()::text as id`
-  filling.transaction = row?.id ?? null
-  await session`set local session_replication_role = replica`
-  await emptyTables(session)
-  await fill(session, lines, filling)
-}
-
-/** The answer to COMMIT may be what was lost. */
-async function isCommitted(url: string, { transaction }: Filling): Promise<boolean> {
-  if (transaction === null) return false
-  const session = openSession(url)
-  try {
-    const [row] = await session<{ status: string }[]>`select pg_xact_status(${transaction}::xid8) as status`
-    return row?.status === 'committed'
-  } finally {
-    await session.end()
-  }
-}
-
-async function fill(session: Session, lines: AsyncGenerator<Buffer>, filling: Filling): Promise<void> {
-  for await (const line of lines) {
-    const text = line.toString()
-    if (text === END) {
-      await session`commit`
-      return
-    }
-    const statement = text.trimEnd()
-    if (COPY.test(statement)) {
-      await copyRows(session, statement.slice(0, -1), lines)
-      filling.tables += 1
-    } else if (STATEMENTS.some((known) => known.test(statement))) await session.unsafe(statement)
-    else throw new ConfigurationError('The file is damaged, or no dump of storerank. Nothing was changed.')
-  }
-  throw new ConfigurationError('The file ends too early: it is no whole dump. Nothing was changed.')
-}
-
-async function copyRows(session: Session, statement: string, lines: AsyncGenerator<Buffer>): Promise<void> {
-  const writable = await session.copyIn(statement)
-  const failed = once(writable, 'error').then(([error]) => Promise.reject(error))
-  failed.catch(() => {})
-  let piece: Buffer[] = []
-  let bytes = 0
-  const send = async () => {
-    if (bytes > 0) {
-      const sent = new Promise<void>((done) => writable.write(Buffer.concat(piece), () => done()))
-      await Promise.race([sent, failed])
-    }
-    piece = []
-    bytes = 0
-  }
-  for (let next = await lines.next(); !next.done; next = await lines.next()) {
-    if (next.value.length === 3 && next.value.toString() === '\\.\n') {
-      await send()
-      writable.end()
-      // By then the driver has taken the end of the COPY, and takes the next statement.
-      await setImmediate()
-      await Promise.race([refuseMisfits(session, statement), failed])
-      return
-    }
-    piece.push(next.value)
-    bytes += next.value.length
-    if (bytes > PIECE_BYTES) await send()
-  }
-}
-
-/** postgres.js 3.4.9 does not tell what COPY refuses at its end, but the next statement is refused then. */
-async function refuseMisfits(session: Session, statement: string): Promise<void> {
-  await session`select`.catch((cause: Error & { code?: string }) => {
-    if (cause.code !== TRANSACTION_ABORTED) throw cause
-    const table = /"(\w+)"/.exec(statement)?.[1]
-    throw new ConfigurationError(
-      `The rows of ${table} in the file do not fit: it is damaged. Nothing was changed.`,
-    )
-  })
-}
-
-async function refuseUnfit(session: Session, line: string): Promise<void> {
-  if (!line.startsWith(HEADER)) throw new ConfigurationError('The file is no dump of storerank.')
-  const { format, version, migrations }: Header = JSON.parse(line.slice(HEADER.length))
-  if (format !== FORMAT || String(migrations) !== String(await readMigrations(session))) {
-    throw new ConfigurationError(
-      `The dump was made by storerank ${version} with other tables than this one has: restore it with ` +
-        'that version, and update then. Nothing was changed.',
-    )
-  }
-  for (const table of TELLING) {
-    const [used] = await session`select from ${sql.identifier(table)} limit 1`
-    if (used === undefined) continue
-    throw new ConfigurationError(
-      `The database is not empty: ${table} has rows. A dump is restored into a new one: set ` +
-        'STORERANK_HOME to another folder. Nothing was changed.',
-    )
-  }
-}
-
-/** What `migrate` has put in comes from the dump. */
-async function emptyTables(session: Session): Promise<void> {
-  const names = (await listTables(session)).map(({ table }) => `public."${table}"`)
-  await session.unsafe(`truncate ${names.join(', ')}`)
-}
-
-function openSession(
+export function openDumpSession(
   url: string,
   settings: Readonly<Record<string, string>> = {},
   onLost: () => void = () => {},
 ): Session {
-  return open(url, {
+  return openSession(url, {
     name: 'storerank dump',
-    settings: { TimeZone: 'UTC', DateStyle: 'ISO', ...settings },
+    settings: { ...WRITTEN_ALIKE, ...settings },
     onClose: onLost,
   })
 }
 
-async function readMigrations(session: Session): Promise<string[]> {
+export async function readMigrations(session: Session): Promise<string[]> {
   const rows = await session<
     { hash: string }[]
   >`select hash from drizzle.__drizzle_migrations order by created_at, id`
   return rows.map(({ hash }) => hash)
 }
 
+/** A table and its columns, but those that are computed. */
+export interface Table {
+  readonly table: string
+  readonly columns: readonly string[]
+}
+
 /**
- * Without partitions, whose rows come with their table, locks, which are those of a moment, and columns that
- * are computed.
+ * The tables of storerank: without partitions, whose rows come with their table, and locks, which are those
+ * of a moment. Of an earlier state of storerank, whose tables this one does not know, all.
  */
-async function listTables(session: Session): Promise<{ table: string; columns: string[] }[]> {
-  return session<{ table: string; columns: string[] }[]>`
+export async function listTables(session: Session): Promise<Table[]> {
+  const all = await session<Table[]>`
     select c.relname::text as table, (select json_agg(a.attname order by a.attnum) from pg_attribute a
       where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = '') as columns
     from pg_class c
     where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
       and c.relname <> 'named_lock'
     order by 1`
+  const names = TABLE_NAMES.filter((name) => name !== 'named_lock')
+  const isPresent = names.every((name) => all.some(({ table }) => table === name))
+  return isPresent ? all.filter(({ table }) => names.includes(table)) : all
 }
 
-async function listSequences(session: Session): Promise<string[]> {
+/** What the rows of a table are, in a number: the same rows have the same, on any server, in any order. */
+export async function sumRows(
+  session: Session,
+  { table, columns }: Table,
+): Promise<readonly [string, string]> {
+  const [row] = await session<{ count: string; sum: string }[]>`
+    select count(*)::text as count,
+      coalesce(sum(('x' || left(md5(row(${sql.identifiers(columns)})::text), 15))::bit(60)::bigint), 0)::text
+        as sum
+    from ${sql.identifier(`public.${table}`)}`
+  return [row?.count ?? '0', row?.sum ?? '0']
+}
+
+async function listSequences(session: Session, tables: readonly Table[]): Promise<string[]> {
   const names = await session<{ name: string }[]>`
-    select relname::text as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'S'
-      order by 1`
+    select s.relname::text as name from pg_class s
+    join pg_depend d on d.objid = s.oid and d.classid = 'pg_class'::regclass and d.deptype in ('a', 'i')
+    join pg_class c on c.oid = d.refobjid
+    where s.relnamespace = 'public'::regnamespace and s.relkind = 'S'
+      and c.relname = any(${tables.map(({ table }) => table)}::text[])
+    order by 1`
   const statements: string[] = []
   for (const { name } of names) {
     const [at] = await session<{ last: string; isCalled: boolean }[]>`
@@ -260,18 +154,4 @@ async function listSequences(session: Session): Promise<string[]> {
     if (at !== undefined) statements.push(`select setval('public."${name}"', ${at.last}, ${at.isCalled});\n`)
   }
   return statements
-}
-
-/** Lines with their line feed, by bytes: in a row of COPY every other line break is escaped. */
-async function* linesOf(file: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  let rest: Buffer = Buffer.alloc(0)
-  for await (const chunk of file) {
-    let text = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
-    for (let end = text.indexOf(10); end >= 0; end = text.indexOf(10)) {
-      yield text.subarray(0, end + 1)
-      text = text.subarray(end + 1)
-    }
-    rest = text
-  }
-  if (rest.length > 0) yield rest
 }

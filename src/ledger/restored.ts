@@ -55,6 +55,38 @@ export async function recordCheck({ sql: db, place }: Pick<Database, 'sql' | 'pl
 }
 
 /**
+ * Writes down where the database begins to work, or goes on, so that copies from then on are told from it. The
+ * list is compared before it posts.
+ */
+export async function recordOrigin(db: SqlRunner): Promise<void> {
+  await db`delete from restore_check`
+  await db`
+    insert into restore_check (checked_at, server_started_at, database, written_by)
+    select '-infinity', '-infinity', d.oid::bigint, pg_current_xact_id()::xid::text
+    from pg_database d where d.datname = current_database()`
+}
+
+/** @returns what `setHold` sets back */
+export async function holdForMove(db: SqlRunner, reason: string): Promise<Hold> {
+  const [before] = await db<Hold[]>`
+    with held as (select recover_from, hold_reason from ledger for update),
+    holding as (
+      update ledger set recover_from = coalesce(recover_from, clock_timestamp()), hold_reason = ${reason}
+    )
+    select recover_from as "from", hold_reason as reason from held`
+  return before ?? { from: null, reason: null }
+}
+
+export interface Hold {
+  readonly from: Date | null
+  readonly reason: string | null
+}
+
+export async function setHold(db: SqlRunner, { from, reason }: Hold): Promise<void> {
+  await db`update ledger set recover_from = ${from}, hold_reason = ${reason}`
+}
+
+/**
  * A copy of the files of a database has all that its rows say of where they were written. It differs by its
  * server, which has started since, and by the place where runners reach it.
  * @returns whether it is such a copy, which it is from then on

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts'
-import { callCommand } from '../support/command.ts'
+import { callCommand, makeCommandHome } from '../support/command.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { putFaults } from '../support/faults.ts'
 
@@ -109,5 +109,42 @@ test('a run that the account pays nothing for ends with 3, one that a budget end
   } finally {
     await poor.close()
     await fresh.drop()
+  }
+})
+
+test('each database of one home has an account of its own at the sandbox: the second is held by nobody', async (t) => {
+  const home = await makeCommandHome(t)
+  const [first, second] = [await createTestDatabase(), await createTestDatabase()]
+  for (const each of [first, second]) {
+    t.after(() => each.drop())
+    await each.sql`
+      insert into keyword_watch (project, store, keyword, location_code, language_code)
+      values ('fitness', 'ios_store', 'yoga', 2840, 'en')`
+  }
+  for (const { url } of [first, second, first]) {
+    const ran = await callCommand(['run'], { home, env: { DATABASE_URL: url, LOG_LEVEL: 'error' } })
+    assert.equal(ran.code, 0, ran.stderr)
+  }
+  for (const { sql } of [first, second]) assert.equal((await sql`select from charge`).count, 1)
+})
+
+test('a setting that is nearly ours is refused where a stand-in would be used instead', async (t) => {
+  const home = await makeCommandHome(t)
+  for (const [env, reason] of [
+    [
+      { DATABASE_URI: database.url },
+      /^DATABASE_URI is not .* Did you mean DATABASE_URL\? Without that, the emb/,
+    ],
+    [{ DATABASEURL: database.url }, /Did you mean DATABASE_URL\?/],
+    [
+      { DATABASE_URL: database.url, APPDATA_URL: 'x' },
+      /Did you mean APP_DATA_URL\? Without that, the sandbox/,
+    ],
+  ] as const) {
+    for (const command of ['run', 'start']) {
+      const { code, stderr } = await callCommand([command], { home, env: { LOG_LEVEL: 'silent', ...env } })
+      assert.equal(code, 2)
+      assert.match(stderr, reason)
+    }
   }
 })

@@ -342,6 +342,6 @@ test('nothing but the dump of an embedded server begins a transaction of the dri
     ],
     // COPY needs a session of the driver. That of a restore is read-only outside of this one transaction.
     ['src/embedded/dump.ts', 'await session`begin isolation level repeatable read read only`'],
-    ['src/embedded/dump.ts', 'await session`begin read write`'],
+    ['src/embedded/restore.ts', 'await session`begin read write`'],
   ])
 })

@@ -232,3 +232,15 @@ describe('docs/operations.md', () => {
     }
   })
 })
+
+test('the package has all files that its README links to', () => {
+  const links = [...(readPage('README.md') ?? '').matchAll(/\]\((?!https?:)([^)#]+)/g)].map(
+    ([, to = '']) => to,
+  )
+  assert.ok(links.length > 5)
+  const isPacked = (link: string) => packageJson.files.some((file) => `${link}/`.startsWith(`${file}/`))
+  assert.deepEqual(
+    links.filter((link) => !isPacked(link)),
+    [],
+  )
+})

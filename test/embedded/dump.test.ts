@@ -1,13 +1,19 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
-import { dumpDatabase, restoreDatabase } from '../../src/embedded/dump.ts'
+import postgres from 'postgres'
+import { migrate } from '../../src/db/migrate.ts'
+import { dumpDatabase } from '../../src/embedded/dump.ts'
+import { restoreDatabase } from '../../src/embedded/restore.ts'
 import { ConfigurationError, UnavailableError } from '../../src/errors.ts'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { until } from '../support/embedded.ts'
 import { createWatchlist, type Watchlist } from '../support/watchlist.ts'
 
 let list: Watchlist
 let file: Buffer
+/** What the database had then. */
+let dumped: Record<string, string[]>
 before(async () => {
   list = await createWatchlist()
   const note = 'tab\t, line\nand \\., \\N, "quotes" and ✓'
@@ -23,6 +29,7 @@ before(async () => {
   const parts: Buffer[] = []
   for await (const part of dumpDatabase(list.url, '0.0.0')) parts.push(Buffer.from(part))
   file = Buffer.concat(parts)
+  dumped = await readAll(list.sql as unknown as TestDatabase['sql'])
 })
 after(() => list.drop())
 
@@ -46,8 +53,8 @@ async function readAll(sql: TestDatabase['sql']): Promise<Record<string, string[
 test('a dump that is restored has the same rows, and goes on counting where the old one ended', async (t) => {
   const target = await createTestDatabase()
   t.after(() => target.drop())
-  assert.ok((await restoreDatabase(target.url, pieces(file))) > 20)
-  assert.deepEqual(await readAll(target.sql), await readAll(list.sql as unknown as TestDatabase['sql']))
+  assert.ok((await restoreDatabase(target.url, pieces(file))).tables > 20)
+  assert.deepEqual(await readAll(target.sql), dumped)
   const watch = {
     project: 'new',
     store: 'ios_store',
@@ -94,6 +101,7 @@ test('no whole dump, one of other tables, or for a database in use is refused as
     Buffer.from(text.replace(/"migrations":\["/, '"migrations":["x')),
     /made by storerank 0\.0\.0 with other tables/,
   )
+  await refused(Buffer.from(text.replace('Ours', 'Mine')), /rows of app_watch are not those of the dump/)
   await target.sql`insert into project (name) values ('mine')`
   await assert.rejects(
     restoreDatabase(target.url, pieces(file)),
@@ -133,5 +141,41 @@ test('a restore whose session is lost in the middle changes nothing, and may be 
     )
     assert.deepEqual(await readAll(target.sql), untouched)
   }
-  assert.ok((await restoreDatabase(target.url, pieces(file))) > 20)
+  assert.ok((await restoreDatabase(target.url, pieces(file))).tables > 20)
+})
+
+test('the owner of an empty database restores into it, who is no superuser; rules hold again then', async (t) => {
+  const target = await createEmptyDatabase()
+  const url = new URL(target.url)
+  const role = `owner_${randomBytes(6).toString('hex')}`
+  await target.sql.unsafe(`create role ${role} login password 'x'`)
+  t.after(async () => {
+    const admin = postgres(process.env.TEST_DATABASE_URL ?? '', { max: 1, onnotice: () => undefined })
+    await target.drop()
+    await admin.unsafe(`drop role ${role}`)
+    await admin.end()
+  })
+  const database = url.pathname.slice(1)
+  await target.sql.unsafe(
+    `alter database "${database}" owner to ${role}; alter schema public owner to ${role}`,
+  )
+  Object.assign(url, { username: role, password: 'x' })
+  await migrate(url.href)
+  const keys = () => target.sql`
+    select conname, pg_get_constraintdef(oid) as rule, convalidated from pg_constraint where contype = 'f' order by 1`
+  const before = await keys()
+  await restoreDatabase(url.href, pieces(file))
+  assert.deepEqual(await readAll(target.sql), dumped)
+  assert.deepEqual(await keys(), before)
+  assert.deepEqual([...(await target.sql`select tgname from pg_trigger where tgenabled <> 'O'`)], [])
+})
+
+test('a dump refuses tables beside those of storerank, by their names', async (t) => {
+  await list.sql`create schema mine create table notes (id int)`
+  await list.sql`create table scores (id int)`
+  t.after(() => list.sql.unsafe('drop schema mine cascade; drop table scores'))
+  await assert.rejects(dumpDatabase(list.url, '0.0.0').next(), {
+    code: 'configuration',
+    message: /does not carry: mine\.notes, scores\. .* Nothing was written\.$/,
+  })
 })

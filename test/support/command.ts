@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { EventEmitter, once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import type { TestContext } from 'node:test'
@@ -146,10 +146,11 @@ export async function querySql(
 export async function makeCommandHome(t: TestContext, mode?: number): Promise<string> {
   let home = ''
   t.after(async () => {
-    const pid = readSandbox(home)?.pid
-    if (pid === undefined || !isAlive(pid)) return
-    process.kill(pid, 'SIGTERM')
-    await until('the sandbox of the home is gone', () => !isAlive(pid))
+    for (const { pid } of listSandboxes(home)) {
+      if (!isAlive(pid)) continue
+      process.kill(pid, 'SIGTERM')
+      await until('the sandbox of the home is gone', () => !isAlive(pid))
+    }
   })
   home = await makeEmptyHome(t, mode)
   return home
@@ -157,11 +158,18 @@ export async function makeCommandHome(t: TestContext, mode?: number): Promise<st
 
 /** Where the sandbox of a home listens; undefined when it has none. */
 export function readSandbox(home: string): { url: string; pid: number } | undefined {
-  try {
-    return JSON.parse(readFileSync(join(home, 'sandbox.json'), 'utf8'))
-  } catch {
-    return undefined
-  }
+  return listSandboxes(home)[0]
+}
+
+/** One for each of its databases. */
+function listSandboxes(home: string): { url: string; pid: number }[] {
+  return globSync('sandbox*.json', { cwd: home }).flatMap((file) => {
+    try {
+      return JSON.parse(readFileSync(join(home, file), 'utf8'))
+    } catch {
+      return []
+    }
+  })
 }
 
 /** What the service itself says that it was paid, and for how many tasks. */

@@ -7,7 +7,7 @@ export const connect = command({
   summary: 'open psql on the database in use',
   options: { print: flag('print the command instead') },
   examples: ['storerank connect'],
-  needs: database({ takesAnySchema: true }),
+  needs: database({ takesAnySchema: true, readsAnyState: true }),
   run: async ({ print }, context, session) =>
     (await import('../connect.ts')).connect(session, print, context),
 })

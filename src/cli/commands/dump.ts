@@ -14,7 +14,7 @@ export const dump = command({
     file: argument('<file>', 'SQL with the rows as COPY writes them; compressed when its name ends in .gz'),
   },
   examples: ['storerank dump ranks.sql.gz'],
-  needs: database({ ownTool: 'pg_dump' }),
+  needs: database({ ownTool: 'pg_dump', readsAnyState: true }),
   run: async ({ file }, { config }, { db }) => {
     const { dumpDatabase } = await import('../../embedded/dump.ts')
     const { writeWholeFile } = await import('../../report/write-file.ts')

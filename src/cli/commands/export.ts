@@ -19,6 +19,6 @@ export const exportCommand = command({
     out: option('<file>', 'file to write, whole or not at all (default: stdout)'),
   },
   examples: ['storerank export rank_history --out ranks.parquet'],
-  needs: database(),
+  needs: database({ readsAnyState: true }),
   run: async (options, context, { db }) => (await import('../export.ts')).exportRows(db, options, context),
 })

@@ -8,20 +8,22 @@ import { readableFile } from '../option-values.ts'
 export const restore = command({
   name: 'restore',
   group: 'Keep',
-  summary: 'put a dump into a new embedded database',
+  summary: 'put a dump into an empty database: your own, or a new embedded one',
   arguments: { file: argument('<file>', 'what `storerank dump` wrote', readableFile) },
   examples: ['STORERANK_HOME=elsewhere storerank restore ranks.sql.gz'],
-  needs: database({ makes: 'any', ownTool: 'pg_restore' }),
+  needs: database({ makes: 'any' }),
   run: async ({ file }, _, { db }) => {
-    const { restoreDatabase } = await import('../../embedded/dump.ts')
+    const { restoreDatabase } = await import('../../embedded/restore.ts')
     const plain = createReadStream(file)
     const gunzip = createGunzip()
     plain.on('error', (error) => gunzip.destroy(error))
-    const tables = await restoreDatabase(db.url, file.endsWith('.gz') ? plain.pipe(gunzip) : plain)
+    const { tables, rows } = await restoreDatabase(db.url, file.endsWith('.gz') ? plain.pipe(gunzip) : plain)
     await db.sql`analyze`
     const rest =
       'What was bought after the dump is not in it: `storerank recover` reads it back before anything is ' +
       'posted.'
-    return { parts: [`${countOf(tables, 'table')} are restored. ${rest}`] }
+    return {
+      parts: [`${countOf(rows, 'row')} of ${countOf(tables, 'table')} are restored and compared. ${rest}`],
+    }
   },
 })

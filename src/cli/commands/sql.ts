@@ -18,6 +18,6 @@ export const sql = command({
     'array of such arrays. --csv: one table after the other, with an empty line between them.\n' +
     'On a terminal what is larger than the screen goes through PAGER (less where it is not set, none ' +
     'where it is empty).',
-  needs: database({ takesAnySchema: true }),
-  run: async ({ query }, context, { db }) => (await import('../sql.ts')).runSql(db.url, query, context),
+  needs: database({ takesAnySchema: true, readsAnyState: true }),
+  run: async ({ query }, context, session) => (await import('../sql.ts')).runSql(session, query, context),
 })

@@ -1,0 +1,86 @@
+/**
+ * What `storerank move` does: the database of a person takes the place of the embedded one. Nothing is posted
+ * from either while its rows are on the way, and from the embedded one nothing afterwards.
+ */
+import packageJson from '../../package.json' with { type: 'json' }
+import type { Database } from '../db/database.ts'
+import { ConfigurationError } from '../errors.ts'
+import { formatInstant } from '../instant.ts'
+import { type Hold, holdForMove, recordOrigin, setHold } from '../ledger/restored.ts'
+import { countOf } from '../text/words.ts'
+import type { CommandContext } from './command.ts'
+import { openDatabaseSession } from './database-session.ts'
+import type { Document } from './document.ts'
+import { createProgress } from './progress.ts'
+
+export async function move(context: CommandContext): Promise<Document> {
+  const { config } = context
+  if (config.databaseUrl === null) {
+    throw new ConfigurationError(
+      'DATABASE_URL is not set: it names the empty database into which the embedded one is moved.',
+    )
+  }
+  const embedded = { ...context, config: { ...config, databaseUrl: null } }
+  const source = await openDatabaseSession(embedded, { migrates: false })
+  const progress = createProgress(context)
+  try {
+    await requireIdle(source.db, config.home)
+    const target = await openDatabaseSession(context, { migrates: true })
+    try {
+      progress.phase('moving the rows')
+      const { tables, rows } = await moveRows(source.db, target.db)
+      progress.done('all rows are moved')
+      await target.db.sql`analyze`
+      const done = `${countOf(rows, 'row')} of ${countOf(tables, 'table')} are moved, and were compared.`
+      const next =
+        'The database of DATABASE_URL goes on from here. From the one in ' +
+        `${config.home} nothing is posted any more; its folder postgres may be deleted.`
+      return { parts: [done, next] }
+    } finally {
+      await target.close()
+    }
+  } finally {
+    progress.stop()
+    await source.close()
+  }
+}
+
+/** What another process has under way would be missing in the copy. */
+async function requireIdle({ sql }: Database, home: string): Promise<void> {
+  const [row] = await sql<{ isAtWork: boolean; isEmpty: boolean }[]>`
+    select not exists (select from project) as "isEmpty", exists (
+      select from pg_stat_activity
+      where datname = current_database() and application_name = 'storerank queue') as "isAtWork"`
+  if (row?.isEmpty) {
+    throw new ConfigurationError(
+      `The embedded database in ${home} has nothing to move. What the sandbox has invented is never moved to ` +
+        'an account: that begins with an empty database.',
+    )
+  }
+  if (!row?.isAtWork) return
+  throw new ConfigurationError(
+    `Another storerank works with the embedded database in ${home}: end it first. Nothing was changed.`,
+  )
+}
+
+async function moveRows(source: Database, db: Database) {
+  const { dumpDatabase } = await import('../embedded/dump.ts')
+  const { restoreDatabase } = await import('../embedded/restore.ts')
+  const [clock] = await source.sql<{ now: Date }[]>`select clock_timestamp() as now`
+  const at = formatInstant(clock?.now ?? new Date())
+  const reason =
+    `What this database had was moved to ${db.place} at ${at}. Nothing is posted from here, so that ` +
+    'nothing is paid for twice. If that one is given up, run `storerank recover`.'
+  const before: Hold = await holdForMove(source.sql, reason)
+  try {
+    const moved = await restoreDatabase(db.url, dumpDatabase(source.url, packageJson.version))
+    await db.begin(async (tx) => {
+      await setHold(tx, before)
+      await recordOrigin(tx)
+    })
+    return moved
+  } catch (error) {
+    if (error instanceof ConfigurationError) await setHold(source.sql, before)
+    throw error
+  }
+}

@@ -61,6 +61,7 @@ describe('readConfig', () => {
       home: resolve('.storerank'),
       logLevel: 'info',
       pager: 'less',
+      misspelt: [],
       notes: [],
     })
   })

@@ -38,6 +38,7 @@ test(
         'src/db/migrate.ts',
         'src/db/objects.ts',
         'src/db/roles.ts',
+        'src/db/round-trip.ts',
         'src/db/sql.ts',
         'src/db/transaction.ts',
         'src/demo/business-time.ts',

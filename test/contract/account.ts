@@ -1,12 +1,13 @@
 /** Rows of the account: limits, statistics, money and prices, and what the service says of itself. */
 
 import assert from 'node:assert/strict'
+import type { TestContext } from 'node:test'
 import type { PriceEntry, UsageTable, UserData } from '../../src/service/account.ts'
 import type { Json } from '../sandbox/caller.ts'
-import { covers } from './covers.ts'
+import { bySide, covers, type Side } from './covers.ts'
 import { coverFields, listed, nullOr, oneOf, type Source } from './fields.ts'
 import { byForm } from './form.ts'
-import { everyTest, once, openSharedWorld, openWorld, postOne, ratesOf } from './world.ts'
+import { everyTest, once, openSharedWorld, openWorld, postOne, ratesOf, type World } from './world.ts'
 
 const DAY_USD = 5
 const MINUTE_USD = 3
@@ -365,19 +366,17 @@ for (const name of NAMES) {
     client: async () => assert.ok((await parts.read()).some(({ endpoint }) => endpoint === name)),
   })
 }
+const readStatus = {
+  fetch: async ({ get }: World) => ourPart((await get('/v3/appendix/status')).tasks[0].result),
+  client: async ({ client }: World) => ourPart(await client.getStatus()),
+}
 for (const value of STATUSES) {
-  covers(`status.value.${value}`, 'can be said of a part, and of the whole when no part is worse', {
-    fetch: async (t) => {
-      const world = await openWorld(t, { faults: { status: { task_post: value as 'ok' } } })
-      const { status: whole, endpoints } = ourPart((await world.get('/v3/appendix/status')).tasks[0].result)
-      const said = endpoints.find(({ endpoint }: Json) => endpoint === 'task_post').status
-      assert.deepEqual([whole, said], [value, value])
-    },
-    client: async (t) => {
-      const { client } = await openWorld(t, { faults: { status: { task_post: value as 'ok' } } })
-      const whole = ourPart(await client.getStatus())
-      const said = whole.endpoints.find(({ endpoint }: Json) => endpoint === 'task_post')?.status
-      assert.deepEqual([whole.status, said], [value, value])
-    },
-  })
+  const check = async (t: TestContext, side: Side) => {
+    const world = await openWorld(t, { faults: { status: { task_post: value as 'ok' } } })
+    const { status: whole, endpoints } = await readStatus[side](world)
+    const said = endpoints.find(({ endpoint }: Json) => endpoint === 'task_post')?.status
+    assert.deepEqual([whole, said], [value, value])
+  }
+  const sentence = 'can be said of a part, and of the whole when no part is worse'
+  covers(`status.value.${value}`, sentence, bySide(check))
 }

@@ -5,10 +5,11 @@ import type { AppDataClient } from '../../src/service/client.ts'
 import { billingUnits, findRule, type ServiceFunction } from '../../src/service/functions.ts'
 import type { Json } from '../sandbox/caller.ts'
 import { ask, envelope, taskWith } from '../service/wire-server.ts'
-import { covers, type Otherwise } from './covers.ts'
+import { ASK } from './ask.ts'
+import { bySide, covers, type Otherwise, type Side } from './covers.ts'
 import { byForm } from './form.ts'
 import type { Store } from './paths.ts'
-import { openSharedWorld, postAnswered, postOne, postWire, task } from './world.ts'
+import { openSharedWorld, postOne, postWire } from './world.ts'
 
 type DepthRow = readonly [
   store: Store,
@@ -58,31 +59,20 @@ for (const [store, fn, [standard, maximum, unit], usd, subject] of DEPTHS) {
     },
     byUnit,
   )
+  const checkRounding = async (_: unknown, side: Side) => {
+    const depths = [1, unit, unit + 1, maximum]
+    const tasks = depths.map((depth) => ({ ...alone(subject), depth }))
+    const answers = await ASK[side].post(await openSharedWorld(), tasks, [store, fn])
+    for (const [index, depth] of depths.entries()) {
+      const units = Math.ceil(depth / unit)
+      assert.equal(answers[index]?.cost, units * micros(usd), `depth ${depth}`)
+      if (side === 'client') assert.equal(billingUnits(store, fn, depth), units)
+    }
+  }
   covers(
     'notes.rounding_of_the_billing_unit',
     `${fn} of ${store} costs $${usd} for each ${unit} begun`,
-    {
-      fetch: async () => {
-        const world = await openSharedWorld()
-        for (const [depth, units] of [
-          [1, 1],
-          [unit, 1],
-          [unit + 1, 2],
-          [maximum, Math.ceil(maximum / unit)],
-        ] as const) {
-          const { cost } = await postWire(world, { ...alone(subject), depth }, path)
-          assert.equal(micros(cost), units * micros(usd), `depth ${depth}`)
-        }
-      },
-      client: async () => {
-        const { client } = await openSharedWorld()
-        for (const depth of [1, unit, unit + 1, maximum]) {
-          const tasks = [task({ subject: Object.values(subject)[0] ?? '', depth })]
-          const [answer] = await postAnswered(client, tasks, [store, fn])
-          assert.equal(answer?.costMicros, billingUnits(store, fn, depth) * micros(usd))
-        }
-      },
-    },
+    bySide(checkRounding),
     byUnit,
   )
 }

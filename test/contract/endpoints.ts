@@ -8,20 +8,12 @@ import type { AppDataClient } from '../../src/service/client.ts'
 import type { ServiceFunction } from '../../src/service/functions.ts'
 import { DAY_MS, type Json, stamp } from '../sandbox/caller.ts'
 import { ask, envelope, openClient, startWireServer, taskWith } from '../service/wire-server.ts'
-import { covers } from './covers.ts'
+import { ASK } from './ask.ts'
+import { bySide, covers } from './covers.ts'
 import { byForm, pathInForm } from './form.ts'
 import { NOTED_PATHS, PATHS, STORES, type Store } from './paths.ts'
 import { KINDS, type KindName, readingOf, sampleOf } from './samples.ts'
-import {
-  openSharedWorld,
-  openWorld,
-  postAnswered,
-  postOne,
-  postWire,
-  readMoney,
-  task,
-  wireTask,
-} from './world.ts'
+import { openSharedWorld, openWorld, postOne, postWire, task, wireTask } from './world.ts'
 
 const SUBJECTS: Readonly<Record<ServiceFunction, (store: Store) => [field: string, subject: string]>> = {
   app_searches: () => ['keyword', 'yoga'],
@@ -214,20 +206,15 @@ covers('service.6', 'who asks, and with what history, changes nothing; the data 
     }
   },
 })
-covers('service.7', 'what a task costs is taken from the balance, in dollars', {
-  fetch: async (t) => {
+covers(
+  'service.7',
+  'what a task costs is taken from the balance, in dollars',
+  bySide(async (t, side) => {
     const world = await openWorld(t, { balanceUsd: 2 })
-    const { cost } = await postWire(world)
-    const { balance } = await readMoney(world)
-    assert.deepEqual([cost, balance], [0.0012, 2 - 0.0012])
-  },
-  client: async (t) => {
-    const { client } = await openWorld(t, { balanceUsd: 2 })
-    const [answer] = await postAnswered(client, [task()])
-    const { balanceMicros } = await client.getUserData()
-    assert.deepEqual([answer?.costMicros, balanceMicros], [1200, 2_000_000 - 1200])
-  },
-})
+    const [answer] = await ASK[side].post(world, [{}])
+    assert.deepEqual([answer?.cost, await ASK[side].readBalance(world)], [1200, 2_000_000 - 1200])
+  }),
+)
 
 // Bodies and headers
 

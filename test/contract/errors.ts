@@ -9,7 +9,8 @@ import type { FaultSettingsInput } from '../../src/sandbox/faults.ts'
 import type { AppDataClient } from '../../src/service/client.ts'
 import type { Json } from '../sandbox/caller.ts'
 import { ask, envelope, openClient, taskWith } from '../service/wire-server.ts'
-import { covers } from './covers.ts'
+import { ASK } from './ask.ts'
+import { bySide, covers, type Side } from './covers.ts'
 import { byForm } from './form.ts'
 import type { Store } from './paths.ts'
 import {
@@ -156,13 +157,6 @@ covers('service.8', 'a refusal of another kind is HTTP 200', {
 
 // Status codes and their conditions
 
-/** What a task is answered that is fetched like this. */
-const fetchedAs = async (path: string): Promise<string> => {
-  const [{ status_code, status_message, result }] = (await (await openSharedWorld()).get(path)).tasks
-  assert.equal(result === null, status_code !== 20000)
-  return `${status_code} ${status_message}`
-}
-
 covers('errors.20000', 'is that of a request that was completed', {
   fetch: async () => {
     const { status_code, status_message, tasks } = await (await openSharedWorld()).get('/v3/appendix/errors')
@@ -175,20 +169,14 @@ covers('errors.20000', 'is that of a request that was completed', {
     assert.deepEqual([heads.at(-1)?.statusCode, heads.at(-1)?.message], [20000, 'Ok.'])
   },
 })
-covers(['errors.20100', 'service.1'], 'is that of a task that was created, with its id at once', {
-  fetch: async (t) => {
-    const { id, status_code, status_message } = await postWire(await openWorld(t, { readyMs: 60_000 }))
-    assert.deepEqual([id.length, status_code, status_message], [36, 20100, 'Task Created.'])
-  },
-  client: async (t) => {
-    const { client } = await openWorld(t, { readyMs: 60_000 })
-    const [answer] = await postAnswered(client, [task()])
-    assert.deepEqual(
-      [answer?.serviceId?.length, answer?.statusCode, answer?.message],
-      [36, 20100, 'Task Created.'],
-    )
-  },
-})
+covers(
+  ['errors.20100', 'service.1'],
+  'is that of a task that was created, with its id at once',
+  bySide(async (t, side) => {
+    const [answer] = await ASK[side].post(await openWorld(t, { readyMs: 60_000 }), [{}])
+    assert.deepEqual([answer?.id.length, answer?.said], [36, '20100 Task Created.'])
+  }),
+)
 covers('errors.40000', 'several objects for a function that takes one are refused', {
   fetch: async () => {
     const world = await openSharedWorld()
@@ -235,28 +223,19 @@ covers('errors.40001', 'a task of another client is not given', {
   },
 })
 
+const SEARCHES = ['android_store', 'app_searches'] as const
 /** A search of android_store is asked for where it is not. */
 const coverWrongPath = (
   code: number,
   message: string,
   [store, fn]: readonly [Store, 'app_searches' | 'app_info' | 'app_list' | 'app_reviews'],
 ): void => {
-  covers(`errors.${code}`, `a search of android_store is no ${fn} of ${store}`, {
-    fetch: async () => {
-      const posted = '/v3/app_data/android_store/app_searches/task_post'
-      const { id } = await postWire(await openSharedWorld(), {}, posted)
-      assert.equal(
-        await fetchedAs(`/v3/app_data/${store}/${fn}/task_get/advanced/${id}`),
-        `${code} ${message}`,
-      )
-    },
-    client: async () => {
-      const { client } = await openSharedWorld()
-      const id = await postOne(client, {}, ['android_store', 'app_searches'])
-      const outcome = await client.getResult({ store, fn, id })
-      assert.partialDeepStrictEqual(outcome, { kind: 'failed', statusCode: code, message })
-    },
-  })
+  const check = async (_: unknown, side: Side) => {
+    const world = await openSharedWorld()
+    const [{ id = '' } = {}] = await ASK[side].post(world, [{}], SEARCHES)
+    assert.equal(await ASK[side].fetch(world, id, [store, fn]), `${code} ${message}`)
+  }
+  covers(`errors.${code}`, `a search of android_store is no ${fn} of ${store}`, bySide(check))
 }
 const ANOTHER_STORE = 'This id is used by another search engine, check the Path.'
 const ANOTHER_TYPE = 'This id is used by another search type, check the Path.'

@@ -7,17 +7,13 @@ import { readPostback } from '../../src/service/postback.ts'
 import { parseSearchResult } from '../../src/service/results.ts'
 import { DAY_MS, type Json, type Owner } from '../sandbox/caller.ts'
 import { openReceiver, type Receiver, until } from '../sandbox/receiver.ts'
-import { bySide, covers } from './covers.ts'
+import { ASK } from './ask.ts'
+import { bySide, covers, type Side } from './covers.ts'
 import { byForm, inOurNames } from './form.ts'
 import { AMPLE, openWorld, postOne, postWire, type World } from './world.ts'
 
 const SEARCH = '/v3/app_data/ios_store/app_searches'
 const ADVANCED = `${SEARCH}/task_get/advanced`
-
-const readyIds = async (world: World, path = SEARCH): Promise<string[]> =>
-  ((await world.get(`${path}/tasks_ready`)).tasks[0].result ?? []).map(({ id }: Json) => id)
-const readyHere = async ({ client }: World): Promise<string[]> =>
-  (await client.listReady('ios_store', 'app_searches')).map(({ id }) => id)
 
 /** What the service says of our API. */
 const readStatus = async (world: World): Promise<string> =>
@@ -25,38 +21,30 @@ const readStatus = async (world: World): Promise<string> =>
 
 // States
 
-covers('state.created', 'posting answers 20100 and no result, and there is none to fetch', {
-  fetch: async (t) => {
+covers(
+  'state.created',
+  'posting answers 20100 and no result, and there is none to fetch',
+  bySide(async (t, side) => {
     const world = await openWorld(t, { readyMs: 10_000 })
-    const { id, status_code, result } = await postWire(world)
-    assert.deepEqual([status_code, result, await readyIds(world)], [20100, null, []])
-    assert.equal((await world.get(`${ADVANCED}/${id}`)).tasks[0].result, null)
-  },
-  client: async (t) => {
-    const world = await openWorld(t, { readyMs: 10_000 })
-    const id = await postOne(world.client)
-    assert.deepEqual(await readyHere(world), [])
-    assert.equal((await world.client.getAppSearches('ios_store', id)).kind, 'pending')
-  },
-})
-covers('state.ready', 'the task is listed as ready until it is fetched by its id', {
-  fetch: async (t) => {
+    const { post, fetch, listReady } = ASK[side]
+    const [{ id = '', said } = {}] = await post(world, [{}])
+    assert.deepEqual([said, await listReady(world)], ['20100 Task Created.', []])
+    assert.equal(await fetch(world, id), '40601')
+  }),
+)
+covers(
+  'state.ready',
+  'the task is listed as ready until it is fetched by its id',
+  bySide(async (t, side) => {
     const world = await openWorld(t)
-    const { id } = await postWire(world)
+    const { post, fetch, listReady } = ASK[side]
+    const [{ id = '' } = {}] = await post(world, [{}])
     world.later()
-    assert.deepEqual(await readyIds(world), [id])
-    assert.equal((await world.get(`${ADVANCED}/${id}`)).tasks[0].status_code, 20000)
-    assert.deepEqual(await readyIds(world), [])
-  },
-  client: async (t) => {
-    const world = await openWorld(t)
-    const id = await postOne(world.client)
-    world.later()
-    assert.deepEqual(await readyHere(world), [id])
-    assert.equal((await world.client.getAppSearches('ios_store', id)).kind, 'done')
-    assert.deepEqual(await readyHere(world), [])
-  },
-})
+    assert.deepEqual(await listReady(world), [id])
+    assert.equal(await fetch(world, id), '20000')
+    assert.deepEqual(await listReady(world), [])
+  }),
+)
 /** How long a failure is listed. */
 const LISTED_MS = byForm(DAY_MS, 7 * DAY_MS)
 covers(
@@ -109,63 +97,33 @@ const FIELD = {
 } as const
 
 for (const [row, days, store, fn, form] of KEPT) {
-  const subject = {
-    app_searches: 'yoga',
-    app_list: 'topgrossing',
-    app_info: appOf[store],
-    app_reviews: appOf[store],
-  }[fn]
+  const subject = fn === 'app_searches' ? 'yoga' : fn === 'app_list' ? 'topgrossing' : appOf[store]
+  const check = async (t: Owner, side: Side) => {
+    const world = await openWorld(t)
+    const task = { keyword: undefined, [FIELD[fn]]: subject }
+    const [{ id = '' } = {}] = await ASK[side].post(world, [task], [store, fn])
+    const fetchAfter = (ms: number) => {
+      world.clock.nowMs += ms
+      return ASK[side].fetch(world, id, [store, fn], form)
+    }
+    assert.equal(await fetchAfter(days * DAY_MS - 1), '20000')
+    assert.equal(await fetchAfter(1), '40403 Results Expired.')
+  }
   covers(
     [row, 'limits.result_retention', 'notes.asked_for_after_retention'],
     `${form} results of ${fn} in ${store} are kept for ${days} days`,
-    {
-      fetch: async (t) => {
-        const world = await openWorld(t)
-        const path = `/v3/app_data/${store}/${fn}`
-        const { id } = await postWire(
-          world,
-          { keyword: undefined, [FIELD[fn]]: subject },
-          `${path}/task_post`,
-        )
-        const codeAfter = async (ms: number) => {
-          world.clock.nowMs += ms
-          const [task] = (await world.get(`${path}/task_get/${form}/${id}`)).tasks
-          return `${task.status_code} ${task.status_message}`
-        }
-        assert.equal(await codeAfter(days * DAY_MS - 1), '20000 Ok.')
-        assert.equal(await codeAfter(1), '40403 Results Expired.')
-      },
-      client: async (t) => {
-        const { client, clock } = await openWorld(t)
-        const id = await postOne(client, { subject }, [store, fn])
-        clock.nowMs += days * DAY_MS - 1
-        assert.equal((await client.getResult({ store, fn, id, form })).kind, 'done')
-        clock.nowMs += 1
-        const expired = await client.getResult({ store, fn, id, form })
-        assert.partialDeepStrictEqual(expired, {
-          kind: 'failed',
-          statusCode: 40403,
-          message: 'Results Expired.',
-        })
-      },
-    },
+    bySide(check),
   )
 }
 
 // Webhooks
 
-type Side = (world: World, fields: { url: string; hook: 'pingback' | 'postback' }) => Promise<string>
-/** Posts a task with a webhook whose tag and address want encoding, by each side. */
-const postHooked: Readonly<Record<'fetch' | 'client', Side>> = {
-  fetch: async (world, { url, hook }) => {
-    const data = hook === 'postback' ? { postback_data: 'advanced' } : {}
-    return (await postWire(world, { tag: 'a b&c', [`${hook}_url`]: url, ...data })).id
-  },
-  client: ({ client }, { url, hook }) =>
-    postOne(client, {
-      tag: 'a b&c',
-      ...(hook === 'postback' ? { postbackUrl: url, postbackData: 'advanced' } : { pingbackUrl: url }),
-    }),
+type Hooked = { url: string; hook: 'pingback' | 'postback' }
+/** Posts a task with a webhook whose tag and address want encoding, and gives its id. */
+const postHooked = async (side: Side, world: World, { url, hook }: Hooked): Promise<string> => {
+  const data = hook === 'postback' ? { postback_data: 'advanced' } : {}
+  const [answer] = await ASK[side].post(world, [{ tag: 'a b&c', [`${hook}_url`]: url, ...data }])
+  return answer?.id ?? ''
 }
 
 const openBoth = async (
@@ -173,21 +131,21 @@ const openBoth = async (
   options: Parameters<typeof openWorld>[1] = {},
 ): Promise<[World, Receiver]> => [await openWorld(t, { ...AMPLE, ...options }), await openReceiver(t)]
 
-const checkPingback = async (t: Owner, side: 'fetch' | 'client') => {
+const checkPingback = async (t: Owner, side: Side) => {
   const [world, receiver] = await openBoth(t, { readyMs: 10_000 })
   const url = `${receiver.url}/ü p/$id?t=$tag`
-  const id = await postHooked[side](world, { url, hook: 'pingback' })
+  const id = await postHooked(side, world, { url, hook: 'pingback' })
   assert.deepEqual(receiver.received, [], 'not before the task is done')
   world.clock.nowMs += 10_000
   await until(() => receiver.received.length > 0)
   const { method, path, body } = receiver.received[0] ?? ({} as Json)
   assert.deepEqual([method, path, body], ['GET', `/%C3%BC%20p/${id}?t=a%20b%26c`, undefined])
   world.later()
-  assert.deepEqual(await readyIds(world), [id], 'and the result waits')
+  assert.deepEqual(await ASK.fetch.listReady(world), [id], 'and the result waits')
 }
-const checkPostback = async (t: Owner, side: 'fetch' | 'client') => {
+const checkPostback = async (t: Owner, side: Side) => {
   const [world, receiver] = await openBoth(t)
-  const id = await postHooked[side](world, { url: `${receiver.url}/p?i=$id&t=$tag`, hook: 'postback' })
+  const id = await postHooked(side, world, { url: `${receiver.url}/p?i=$id&t=$tag`, hook: 'postback' })
   await until(() => receiver.received.length > 0)
   const { method, path, headers, body } = receiver.received[0] ?? ({} as Json)
   assert.deepEqual([method, path], ['POST', `/p?i=${id}&t=a%20b%26c`])
@@ -225,13 +183,13 @@ covers('notes.postback_body', 'is the envelope that task_get gives', {
   },
 })
 
-const checkTimeout = async (t: Owner, side: 'fetch' | 'client') => {
+const checkTimeout = async (t: Owner, side: Side) => {
   assert.equal(Options.parse({}).webhookTimeoutMs, 10_000)
   const [world, receiver] = await openBoth(t, { webhookTimeoutMs: 50 })
   receiver.answer = () => {}
-  const id = await postHooked[side](world, { url: `${receiver.url}/$id`, hook: 'postback' })
+  const id = await postHooked(side, world, { url: `${receiver.url}/$id`, hook: 'postback' })
   world.later()
-  await until(async () => (side === 'fetch' ? await readyIds(world) : await readyHere(world)).includes(id))
+  await until(async () => (await ASK[side].listReady(world)).includes(id))
   const [failure] = await world.client.listFailedTasks({ filteredFunction: 'postback_url' })
   assert.deepEqual([failure?.id, failure?.httpCode], [id, 0])
   assert.ok((failure?.httpTime ?? 0) >= 0.05)
@@ -241,11 +199,11 @@ covers(
   'a receiver that does not answer in time is cut off, and the task is listed as ready',
   bySide(checkTimeout),
 )
-const checkResend = async (t: Owner, side: 'fetch' | 'client') => {
+const checkResend = async (t: Owner, side: Side) => {
   const [world, receiver] = await openBoth(t, { balanceUsd: 1 })
   receiver.answer = (response) => void response.writeHead(500).end()
   for (const hook of ['pingback', 'postback'] as const) {
-    const id = await postHooked[side](world, { url: `${receiver.url}/${hook}`, hook })
+    const id = await postHooked(side, world, { url: `${receiver.url}/${hook}`, hook })
     const failures = () => world.client.listFailedTasks({ filteredFunction: `${hook}_url` })
     await until(async () => (await failures()).some((each) => each.id === id))
     const before = receiver.received.length
@@ -317,7 +275,7 @@ covers('rule.events.3', 'a webhook that waits is a delay of the status, and a de
     const [world, receiver] = await openBoth(t)
     const said = () => readStatus(world)
     receiver.answer = () => {}
-    await postHooked.fetch(world, { url: receiver.url, hook: 'pingback' })
+    await postHooked('fetch', world, { url: receiver.url, hook: 'pingback' })
     await until(() => receiver.received.length > 0)
     world.clock.nowMs += 61_000
     assert.equal(await said(), 'webhook_delay')
@@ -327,7 +285,7 @@ covers('rule.events.3', 'a webhook that waits is a delay of the status, and a de
   client: async (t) => {
     const [world, receiver] = await openBoth(t)
     receiver.answer = () => {}
-    await postHooked.client(world, { url: receiver.url, hook: 'pingback' })
+    await postHooked('client', world, { url: receiver.url, hook: 'pingback' })
     await until(() => receiver.received.length > 0)
     world.clock.nowMs += 61_000
     const status = (await world.client.getStatus()).find(({ api }) => api === 'app_data')
@@ -342,7 +300,7 @@ covers('notes.after_a_delivered_postback', 'the task is off the ready list, and 
   fetch: async (t) => {
     const { world } = await checkPostback(t, 'fetch')
     await until(async () => (await readStatus(world)) === 'ok')
-    assert.deepEqual(await readyIds(world), [])
+    assert.deepEqual(await ASK.fetch.listReady(world), [])
     assert.deepEqual((await world.post('/v3/app_data/errors', [{}])).tasks[0].result, [])
   },
   client: { file: 'test/collect/receiver.test.ts', test: 'never comes before the commit' },
@@ -350,7 +308,7 @@ covers('notes.after_a_delivered_postback', 'the task is off the ready list, and 
 covers('notes.webhooks_are_unsigned', 'nothing in a webhook proves who sent it', {
   fetch: async (t) => {
     const [world, receiver] = await openBoth(t)
-    await postHooked.fetch(world, { url: receiver.url, hook: 'pingback' })
+    await postHooked('fetch', world, { url: receiver.url, hook: 'pingback' })
     await until(() => receiver.received.length > 0)
     const names = Object.keys(receiver.received[0]?.headers ?? {})
     assert.deepEqual(

@@ -8,6 +8,7 @@ import type { TestContext } from 'node:test'
 import type { Json } from '../sandbox/caller.ts'
 import { openClient, plainBody, startWireServer } from '../service/wire-server.ts'
 import { covers, type Otherwise } from './covers.ts'
+import { camel } from './form.ts'
 import { ROWS } from './rows.ts'
 import { KINDS, type KindName, readingOf, sampleOf } from './samples.ts'
 import { once, type World } from './world.ts'
@@ -22,9 +23,6 @@ export type Value = {
 
 const asSent = (sent: Json): unknown => sent
 const kindOf = (what: string, fits: Value['fits'], read = asSent): Value => ({ what, fits, read })
-
-export const camel = (name: string): string =>
-  name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase())
 
 const isRecord = (sent: unknown): sent is Record<string, unknown> =>
   typeof sent === 'object' && sent !== null && !Array.isArray(sent)

@@ -65,3 +65,7 @@ export const inForm = (caller: Caller): Caller => {
     post: async (path, body) => (await call(path, { method: 'POST', body: JSON.stringify(body) })).json(),
   }
 }
+
+/** A name of the wire as the client has it. */
+export const camel = (name: string): string =>
+  name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase())

@@ -1,14 +1,15 @@
 /** Rows of limits: how many calls, rows and dollars, in which minute and on which day. */
 
 import assert from 'node:assert/strict'
+import type { TestContext } from 'node:test'
 import { Options, type OptionsInput } from '../../src/sandbox/options.ts'
 import type { AppDataClient } from '../../src/service/client.ts'
-import type { TaskAnswer } from '../../src/service/post-tasks.ts'
 import { DAY_MS, type Json, MINUTE_MS, stamp } from '../sandbox/caller.ts'
 import { until } from '../sandbox/receiver.ts'
-import { covers, type Otherwise } from './covers.ts'
+import { ASK } from './ask.ts'
+import { bySide, covers, type Otherwise, type Side } from './covers.ts'
 import { byForm } from './form.ts'
-import { AMPLE, everyTest, once, openWorld, post, postAnswered, task, type World, wireTask } from './world.ts'
+import { AMPLE, everyTest, once, openWorld, post, postAnswered, task, type World } from './world.ts'
 
 const DEFAULTS = Options.parse({})
 
@@ -254,36 +255,17 @@ const coverPurse = (
   otherwise: Otherwise = [],
 ): void => {
   const posted = ['a', 'b', 'c'].map((tag) => ({ tag }))
-  covers(
-    row,
-    sentence,
-    {
-      fetch: async (t) => {
-        const world = await openWorld(t, purse)
-        const wire = posted.map(wireTask)
-        const send = async (tasks: Json[]): Promise<string[]> =>
-          (await world.post(SEARCH_POST, tasks)).tasks.map(
-            (each: Json) => `${each.status_code} ${each.status_message} ${each.cost}`,
-          )
-        const created = '20100 Task Created. 0.0012'
-        assert.deepEqual(await send(wire), [created, created, `${code} 0`])
-        if (!refill) return
-        refill(world)
-        assert.deepEqual(await send(wire.slice(0, 1)), [created])
-      },
-      client: async (t) => {
-        const world = await openWorld(t, purse)
-        const answers = await postAnswered(world.client, posted.map(task))
-        const shown = ({ statusCode, message, costMicros }: TaskAnswer) =>
-          `${statusCode} ${message} ${costMicros}`
-        assert.deepEqual(answers.map(shown), [...Array(2).fill('20100 Task Created. 1200'), `${code} 0`])
-        if (!refill) return
-        refill(world)
-        assert.equal((await postAnswered(world.client, [task()]))[0]?.statusCode, 20100)
-      },
-    },
-    otherwise,
-  )
+  const check = async (t: TestContext, side: Side) => {
+    const world = await openWorld(t, purse)
+    const send = async (tasks: Json[]) =>
+      (await ASK[side].post(world, tasks)).map(({ said, cost }) => `${said} ${cost}`)
+    const created = '20100 Task Created. 1200'
+    assert.deepEqual(await send(posted), [created, created, `${code} 0`])
+    if (!refill) return
+    refill(world)
+    assert.deepEqual(await send(posted.slice(0, 1)), [created])
+  }
+  covers(row, sentence, bySide(check), otherwise)
 }
 const NO_FUNDS = '40210 Insufficient funds.'
 const DAY_SPENT = byForm('40203 Cost limit per day exceeded.', '40203 The cost limit has been exceeded.')

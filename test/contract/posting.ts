@@ -2,23 +2,12 @@
 
 import assert from 'node:assert/strict'
 import type { ServiceFunction } from '../../src/service/functions.ts'
-import type { TaskToPost } from '../../src/service/post-tasks.ts'
 import type { Json } from '../sandbox/caller.ts'
-import { covers } from './covers.ts'
-import { camel } from './fields.ts'
+import { ASK } from './ask.ts'
+import { bySide, covers, type Side } from './covers.ts'
 import { byForm } from './form.ts'
 import type { Store } from './paths.ts'
-import {
-  openSharedWorld,
-  openWorld,
-  post,
-  postAnswered,
-  postOne,
-  postWire,
-  readMoney,
-  task,
-  wireTask,
-} from './world.ts'
+import { openSharedWorld, openWorld, post, postAnswered, postOne, postWire, task, wireTask } from './world.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 type Rule = {
@@ -31,17 +20,6 @@ type Rule = {
   also?: readonly string[]
 }
 
-const SUBJECTS = ['keyword', 'app_id', 'app_collection']
-
-/** The fields of the wire under the names of the client. */
-const toOurs = (fields: Fields): Partial<TaskToPost> =>
-  Object.fromEntries(
-    Object.entries(fields).map(([name, value]) => [
-      SUBJECTS.includes(name) ? 'subject' : name === 'app_category' ? 'category' : camel(name),
-      value,
-    ]),
-  )
-
 /** A rule of one field: the same tasks are taken and refused whoever posts them, and each alone. */
 const coverRule = (row: string, sentence: string, rule: Rule): void => {
   const {
@@ -51,32 +29,20 @@ const coverRule = (row: string, sentence: string, rule: Rule): void => {
     kind = ['ios_store', 'app_searches'],
     also = [],
   } = rule
-  const path = `/v3/app_data/${kind.join('/')}/task_post`
-  covers([row, ...also], sentence, {
-    fetch: async () => {
-      const world = await openSharedWorld()
-      for (const fields of takes) {
-        assert.equal(
-          (await postWire(world, fields, path)).status_code,
-          20100,
-          JSON.stringify(fields).slice(0, 200),
-        )
-      }
-      for (const fields of refuses) {
-        const { status_code, status_message, cost } = await postWire(world, fields, path)
-        assert.equal(`${status_code} ${status_message} ${cost}`, `40501 Invalid Field: '${names}'. 0`)
-      }
-    },
-    client: async () => {
-      const { client } = await openSharedWorld()
-      for (const fields of takes) await postOne(client, toOurs(fields), kind)
-      for (const fields of refuses) {
-        const [answer] = await postAnswered(client, [task(toOurs(fields))], kind)
-        assert.deepEqual([answer?.statusCode, answer?.costMicros], [40501, 0])
-        assert.match(answer?.message ?? '', new RegExp(`Invalid Field: '?${names}`))
-      }
-    },
-  })
+  const refusal = { fetch: `40501 Invalid Field: '${names}'.`, client: `40501 Invalid Field: '?${names}` }
+  const check = async (_: unknown, side: Side) => {
+    const world = await openSharedWorld()
+    const post = async (fields: Fields) => (await ASK[side].post(world, [fields], kind))[0]
+    for (const fields of takes) {
+      assert.equal((await post(fields))?.said, '20100 Task Created.', JSON.stringify(fields).slice(0, 200))
+    }
+    for (const fields of refuses) {
+      const { said = '', cost } = (await post(fields)) ?? {}
+      assert.match(said, new RegExp(`^${refusal[side]}`))
+      assert.equal(cost, 0)
+    }
+  }
+  covers([row, ...also], sentence, bySide(check))
 }
 
 const URL_FIELDS = { postback_url: 'http://127.0.0.1:9/$id?tag=$tag', postback_data: 'advanced' }
@@ -120,25 +86,29 @@ coverRule('task_post.priority', 'is 1 or 2', {
   takes: [{ priority: 1 }, { priority: 2 }, {}],
   refuses: [{ priority: 0 }, { priority: 3 }, { priority: 'high' }],
 })
-covers('task_post.priority', 'costs twice as much when it is high, and is normal when it is left out', {
-  fetch: async () => {
-    const world = await openSharedWorld()
-    const cost = async (fields: Fields) => (await postWire(world, fields)).cost
-    assert.deepEqual(
-      [await cost({}), await cost({ priority: 1 }), await cost({ priority: 2 })],
-      [0.0012, 0.0012, 0.0024],
+/** What tasks cost that are posted together. */
+const coverCosts = (
+  rows: string | readonly string[],
+  sentence: string,
+  costs: readonly (readonly [fields: Fields, micros: number])[],
+): void => {
+  const check = async (_: unknown, side: Side) => {
+    const answers = await ASK[side].post(
+      await openSharedWorld(),
+      costs.map(([fields]) => fields),
     )
-  },
-  client: async () => {
-    const { client } = await openSharedWorld()
-    const tasks = [task({ tag: 'a' }), task({ tag: 'b', priority: 1 }), task({ tag: 'c', priority: 2 })]
-    const answers = await postAnswered(client, tasks)
     assert.deepEqual(
-      answers.map(({ costMicros }) => costMicros),
-      [1200, 1200, 2400],
+      answers.map(({ cost }) => cost),
+      costs.map(([, micros]) => micros),
     )
-  },
-})
+  }
+  covers(rows, sentence, bySide(check))
+}
+coverCosts('task_post.priority', 'costs twice as much when it is high, and is normal when it is left out', [
+  [{}, 1200],
+  [{ priority: 1 }, 1200],
+  [{ priority: 2 }, 2400],
+])
 coverRule('task_post.depth', 'is a whole number up to 700, of any multiple', {
   takes: [{ depth: 1 }, { depth: 137 }, { depth: 700 }],
   refuses: [{ depth: 0 }, { depth: 701 }, { depth: 1.5 }, { depth: 'deep' }],
@@ -237,39 +207,24 @@ covers(
     },
   },
 )
-covers(['rule.task_posting.2', 'limits.billing_unit'], 'each hundred that is begun is billed whole', {
-  fetch: async () => {
-    const world = await openSharedWorld()
-    const costs = [1, 100, 101, 200, 700].map(async (depth) => (await postWire(world, { depth })).cost)
-    assert.deepEqual(await Promise.all(costs), [0.0012, 0.0012, 0.0024, 0.0024, 0.0084])
-  },
-  client: async () => {
-    const { client } = await openSharedWorld()
-    const tasks = [1, 100, 101, 200, 700].map((depth) => task({ depth, tag: String(depth) }))
-    const costs = (await postAnswered(client, tasks)).map(({ costMicros }) => costMicros)
-    assert.deepEqual(costs, [1200, 1200, 2400, 2400, 8400])
-  },
-})
+coverCosts(['rule.task_posting.2', 'limits.billing_unit'], 'each hundred that is begun is billed whole', [
+  [{ depth: 1 }, 1200],
+  [{ depth: 100 }, 1200],
+  [{ depth: 101 }, 2400],
+  [{ depth: 200 }, 2400],
+  [{ depth: 700 }, 8400],
+])
 covers(
   'rule.task_posting.3',
   'what the store does not have is refunded when the task is done, and not before',
-  {
-    fetch: async (t) => {
-      const world = await openWorld(t, { readyMs: 1000, balanceUsd: 1 })
-      const balance = async () => (await readMoney(world)).balance
-      await postWire(world, { keyword: 'xkcdqwrt zzgrblk', depth: 700 })
-      assert.equal(await balance(), 1 - 0.0084)
-      world.clock.nowMs += 1000
-      assert.equal(await balance(), 1 - 0.0012)
-    },
-    client: async (t) => {
-      const { client, clock } = await openWorld(t, { readyMs: 1000, balanceUsd: 1 })
-      await postOne(client, { subject: 'xkcdqwrt zzgrblk', depth: 700 })
-      assert.equal((await client.getUserData()).balanceMicros, 1_000_000 - 8400)
-      clock.nowMs += 1000
-      assert.equal((await client.getUserData()).balanceMicros, 1_000_000 - 1200)
-    },
-  },
+  bySide(async (t, side) => {
+    const world = await openWorld(t, { readyMs: 1000, balanceUsd: 1 })
+    const { post, readBalance } = ASK[side]
+    await post(world, [{ keyword: 'xkcdqwrt zzgrblk', depth: 700 }])
+    assert.equal(await readBalance(world), 1_000_000 - 8400)
+    world.clock.nowMs += 1000
+    assert.equal(await readBalance(world), 1_000_000 - 1200)
+  }),
 )
 
 // How a keyword travels

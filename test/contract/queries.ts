@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict'
 import type { TaskIdQuery } from '../../src/service/task-ids.ts'
 import { DAY_MS, type Json, stamp } from '../sandbox/caller.ts'
-import { covers } from './covers.ts'
-import { camel } from './fields.ts'
-import { byForm } from './form.ts'
+import { ASK } from './ask.ts'
+import { bySide, covers } from './covers.ts'
+import { byForm, camel } from './form.ts'
 import {
   AMPLE,
   everyTest,
@@ -13,7 +13,6 @@ import {
   openWorld,
   postAnswered,
   postOne,
-  postWire,
   presentOf,
   task,
   type World,
@@ -144,25 +143,17 @@ coverFailed(
     ],
   },
 )
-covers('statement.a_task_absent_from_the_list', 'either did not fail or is not done', {
-  fetch: async (t) => {
+covers(
+  'statement.a_task_absent_from_the_list',
+  'either did not fail or is not done',
+  bySide(async (t, side) => {
     const world = await openWorld(t, { readyMs: 10_000 })
-    await postWire(world)
-    const failing = await postWire(world, { keyword: NOTHING })
-    const failed = async () => idsOf((await world.post('/v3/app_data/errors', [{}])).tasks[0].result)
-    assert.deepEqual(await failed(), [])
+    const [, failing] = await ASK[side].post(world, [{}, { keyword: NOTHING }])
+    assert.deepEqual(await ASK[side].listFailed(world), [])
     world.clock.nowMs += 10_000
-    assert.deepEqual(await failed(), [failing.id])
-  },
-  client: async (t) => {
-    const { client, clock } = await openWorld(t, { readyMs: 10_000 })
-    await postOne(client)
-    const failing = await postOne(client, { subject: NOTHING })
-    assert.deepEqual(await client.listFailedTasks({}), [])
-    clock.nowMs += 10_000
-    assert.deepEqual(idsOf(await client.listFailedTasks({})), [failing])
-  },
-})
+    assert.deepEqual(await ASK[side].listFailed(world), [failing?.id])
+  }),
+)
 
 // What was ever posted
 

@@ -9,7 +9,7 @@ import type { PostOutcome, TaskAnswer, TaskToPost } from '../../src/service/post
 import type { AnswerHead } from '../../src/service/transport.ts'
 import { AMPLE, type Caller, type Json, type Owner, openSandbox, USA } from '../sandbox/caller.ts'
 import { openClient, testClock } from '../service/wire-server.ts'
-import { byForm, inForm, isSold, pathInOurs, storeNames } from './form.ts'
+import { byForm, camel, inForm, isSold, pathInOurs, storeNames } from './form.ts'
 import type { Store } from './paths.ts'
 
 export { AMPLE }
@@ -85,6 +85,17 @@ export const task = (fields: Partial<TaskToPost> = {}): TaskToPost => ({
   languageCode: 'en',
   ...fields,
 })
+
+const SUBJECTS = ['keyword', 'app_id', 'app_collection']
+
+/** The fields of the wire under the names of the client. */
+export const toOurs = (fields: Readonly<Record<string, unknown>>): Partial<TaskToPost> =>
+  Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [
+      SUBJECTS.includes(name) ? 'subject' : name === 'app_category' ? 'category' : camel(name),
+      value,
+    ]),
+  )
 
 /** A task on the wire, with what every search needs. */
 export const wireTask = (fields: Record<string, unknown> = {}): Record<string, unknown> => ({

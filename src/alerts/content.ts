@@ -32,6 +32,8 @@ export interface Outgoing {
   readonly attachment: { readonly filename: string; readonly content: string } | null
 }
 
+/** Keywords that are named of those that an outage concerns. */
+const EXAMPLES = 3
 const GRAVITY: Readonly<Record<Severity, number>> = { critical: 0, warning: 1, info: 2 }
 
 /**
@@ -63,16 +65,45 @@ export function applyCooldowns<
   return { told, suppressed, endsWithoutStart }
 }
 
-/** Pure: the gravest first, then the latest; as many lines as the channel wants, and a count of the rest. */
+/**
+ * Pure: the gravest first, of these what is about the keywords that weigh most, then the latest; as many lines
+ * as the channel wants, and a count of the events that are in none.
+ */
 export function toLines(events: readonly EventRow[], maxLines: number): Pick<Content, 'lines' | 'rest'> {
-  const sorted = events.toSorted(
-    (a, b) => GRAVITY[a.severity] - GRAVITY[b.severity] || b.slot.getTime() - a.slot.getTime() || a.id - b.id,
+  const sorted = joinOutages(events).toSorted(
+    ([a], [b]) =>
+      GRAVITY[a.severity] - GRAVITY[b.severity] ||
+      b.weight - a.weight ||
+      b.slot.getTime() - a.slot.getTime() ||
+      a.id - b.id,
   )
-  return { lines: sorted.slice(0, maxLines).map(toLine), rest: Math.max(0, sorted.length - maxLines) }
+  const rest = sorted.slice(maxLines).reduce((sum, [, count]) => sum + count, 0)
+  return { lines: sorted.slice(0, maxLines).map(([event]) => toLine(event)), rest }
+}
+
+/** What one outage kept from being measured is one line, however many keywords it is: each with its events. */
+function joinOutages(events: readonly EventRow[]): [EventRow, number][] {
+  const alike = Map.groupBy(events, ({ id, kind, rule_id, slot, detail }) =>
+    kind === 'not_measured' ? [rule_id, slot.getTime(), detail.gap, detail.reason].join(' ') : String(id),
+  )
+  return [...alike.values()].flatMap((same): [EventRow, number][] => {
+    const [first] = same
+    if (first === undefined) return []
+    if (same.length === 1) return [[first, 1]]
+    const names = [...new Set(same.map(({ keyword, collection }) => keyword ?? collection ?? ''))]
+    const lists = { lists: same.length, examples: names.toSorted().slice(0, EXAMPLES) }
+    const nothing = { store: null, keyword: null, collection: null, category: null, check_url: null }
+    return [
+      [
+        { ...first, ...nothing, location: null, language: null, detail: { ...first.detail, ...lists } },
+        same.length,
+      ],
+    ]
+  })
 }
 
 function toLine(row: EventRow): Line {
-  const { id, rule_id, subject, timezone, cooldown_ms, told_slot, ...event } = row
+  const { id, rule_id, subject, timezone, cooldown_ms, told_slot, weight, latest, ...event } = row
   return {
     event: id,
     ...event,

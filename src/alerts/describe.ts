@@ -16,7 +16,13 @@ export function describeEvent(event: EventRow): string {
   })
   const where = describePlace(event)
   const line = where === '' ? (text ?? kind).replace(/^the /, 'The ') : `${where}: ${text ?? kind}`
-  return line.replace(/\s+/g, ' ')
+  return line.replace(/\s+/g, ' ').replace(/\.$/, `${describeLatest(event)}.`)
+}
+
+/** ` (today 52)`: where it stands by now, if that is not what the event says. */
+function describeLatest({ latest, after }: EventRow): string {
+  if (!latest || latest.rank === after) return ''
+  return ` (today ${latest.rank ?? `> ${latest.depth}`})`
 }
 
 /** The list, or the app of a page, with the place; of a day only the store. */

@@ -39,6 +39,10 @@ export interface EventRow extends EventFacts {
   readonly compared_slot: Date | null
   /** Of the project. */
   readonly timezone: string
+  /** Of the keyword; 1 where it is about none. */
+  readonly weight: number
+  /** The rank at the latest measurement after the slot, and to which depth; null where there is none. */
+  readonly latest: { readonly rank: number | null; readonly depth: number } | null
   readonly cooldown_ms: number
   /** The slot of the last event of the same rule and subject that was delivered before it. */
   readonly told_slot: Date | null
@@ -76,7 +80,8 @@ async function readNamed(tx: Transaction, events: readonly { readonly id: number
     select h.rule, h.kind, h.severity, h.store, h.keyword, h.collection, h.category, h.location, h.language,
       h.app_id, h.app, h.rival_id, h.rival, h.before, h.after, h.depth, h.depth_before, h.check_url, h.detail,
       e.id, e.rule_id, e.subject, h.slot, h.compared_slot, p.timezone,
-      (extract(epoch from r.cooldown) * 1000)::float8 as cooldown_ms, told.slot as told_slot
+      (extract(epoch from r.cooldown) * 1000)::float8 as cooldown_ms, told.slot as told_slot,
+      coalesce(watch.weight, 1) as weight, latest.point as latest
     from alert_history h
     join alert_event e on e.id = h.event_id
     join alert_rule r on r.id = h.rule_id
@@ -86,6 +91,16 @@ async function readNamed(tx: Transaction, events: readonly { readonly id: number
       where o.rule_id = e.rule_id and o.subject = e.subject and o.held_back is null
         and m.state = 'delivered' and o.slot <= e.slot
     ) told on r.cooldown > interval '0' or e.detail ? 'over'
+    left join lateral (
+      select max(k.weight) as weight from watch_period w join keyword_watch k on k.id = w.watch_id
+      where w.kind = 'keyword' and w.project = r.project and w.target_id = e.target_id
+    ) watch on true
+    left join lateral (
+      select jsonb_build_object('rank', array_position(m.app_ids, e.app), 'depth', m.depth) as point
+      from ranking_row m
+      where m.target_id = e.target_id and m.slot > e.slot and m.gap is null and e.app is not null
+      order by m.slot desc limit 1
+    ) latest on true
     where h.event_id = any(${events.map(({ id }) => id)}::bigint[])
     order by h.slot, h.event_id`
 }

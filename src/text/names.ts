@@ -17,3 +17,9 @@ export function nameInLine(name: string): string {
   const text = toPrintable(name)
   return /[\p{Script=Arabic}\p{Script=Hebrew}]/u.test(text) ? `\u2068${text}\u2069` : text
 }
+
+/** Examples of so many. A keyword of several places is named once. */
+export function nameSome(names: unknown, count: number): string {
+  const some = [...new Set((names ?? []) as readonly string[])].map(nameInLine)
+  return some.join(', ') + (some.length < count ? ` and ${count - some.length} more` : '')
+}

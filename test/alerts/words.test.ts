@@ -1,6 +1,7 @@
 /** What a message says of an event, as a person reads it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { toLines } from '../../src/alerts/content.ts'
 import { dayOf, describeEvent } from '../../src/alerts/describe.ts'
 import type { EventRow } from '../../src/alerts/event.ts'
 
@@ -32,6 +33,8 @@ const EVENT: EventRow = {
   detail: {},
   timezone: 'Europe/Berlin',
   cooldown_ms: 0,
+  weight: 1,
+  latest: null,
   told_slot: null,
 }
 const YOGA = { store: 'ios_store', keyword: 'yoga', location: 'United States', language: 'en' } as const
@@ -153,4 +156,51 @@ test('of a day it says the day of the project, and the app once', () => {
   assert.equal(dayOf(EVENT, slot), '2026-03-08')
   for (const timezone of ['Factory', 'localtime', 'posix/Europe/Berlin'])
     assert.equal(dayOf({ ...EVENT, ...budget, timezone }, slot), '2026-03-08')
+})
+
+test('of a competitor it says who is ahead now, and where the own app stands today', () => {
+  const rivals = { ...YOGA, ...DAY_BEFORE, kind: 'overtaken', app: 'Ashlune', rival: 'Slowbarrow' }
+  const detail = { rival_before: 24, rival_after: 24 }
+  const ranks = { before: 14, after: 29, depth: 100, depth_before: 100 }
+  assert.equal(
+    say({ ...rivals, ...ranks, detail, latest: { rank: 52, depth: 100 } }),
+    'yoga (iOS, United States, en): Slowbarrow (24, before 24) is now ahead of Ashlune, which went from 14 ' +
+      'to 29, compared with 2026-03-08 (today 52).',
+  )
+  assert.match(
+    say({ ...rivals, ...ranks, after: 14, detail, latest: { rank: null, depth: 100 } }),
+    /which is 14 as before, compared with 2026-03-08 \(today > 100\)\.$/,
+  )
+})
+
+test('a message has the gravest first, then what weighs most, and one line for one outage', () => {
+  const gap = (id: number, keyword: string) => ({
+    ...{ ...EVENT, ...YOGA, id, keyword, kind: 'not_measured' },
+    detail: { gap: 'missed', reason: 'Major outage.', days: 1 },
+  })
+  const move = (id: number, weight: number, severity: EventRow['severity'] = 'warning') => ({
+    ...{ ...EVENT, id, weight, severity, kind: 'top_crossed' },
+    detail: { top: 10 },
+  })
+  const { lines, rest } = toLines(
+    [
+      gap(1, 'zen'),
+      move(2, 1),
+      gap(3, 'calm'),
+      move(4, 8),
+      gap(5, 'yoga'),
+      gap(6, 'asana'),
+      move(7, 1, 'critical'),
+    ],
+    3,
+  )
+  assert.deepEqual(
+    lines.map(({ event }) => event),
+    [7, 4, 1],
+  )
+  assert.equal(
+    lines[2]?.text,
+    '4 keywords and charts not measured for 1 day: asana, calm, yoga and 1 more. Major outage.',
+  )
+  assert.equal(rest, 1)
 })

@@ -3,7 +3,7 @@
  * fifths can be compared.
  */
 
-import { nameInLine } from '../../text/names.ts'
+import { nameSome } from '../../text/names.ts'
 import { countOf } from '../../text/words.ts'
 import type { ToldEvent } from '../event.ts'
 import { type AlertKind, LISTS, MEANS_LIST, PROJECT, RANKS, SLOT, STORE_AND_APP } from './kind.ts'
@@ -154,12 +154,6 @@ const newApp: AlertKind = {
     const keywords = countOf(after ?? 0, 'keyword')
     return `${app} is new in the top ${detail.top} of ${keywords}: ${nameSome(detail.keywords, after ?? 0)}.`
   },
-}
-
-/** Examples of so many. A keyword of several places is named once. */
-function nameSome(names: unknown, count: number): string {
-  const some = [...new Set((names ?? []) as readonly string[])].map(nameInLine)
-  return some.join(', ') + (some.length < count ? ` and ${count - some.length} more` : '')
 }
 
 export const DAY_KINDS: readonly AlertKind[] = [visibilityMoved, shareOfVoiceMoved, topCountMoved, newApp]

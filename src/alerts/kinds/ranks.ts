@@ -4,6 +4,7 @@
  */
 
 import { explainReason, GAP_MEANINGS } from '../../text/gaps.ts'
+import { nameSome } from '../../text/names.ts'
 import { countOf, endSentence } from '../../text/words.ts'
 import type { ToldEvent } from '../event.ts'
 import {
@@ -166,8 +167,10 @@ const overtaken: AlertKind = {
   sentence: ({ app, rival, before, after, depth, depth_before: depthBefore, detail, since }) => {
     const was = (rank: unknown) => formatRank(rank, depthBefore)
     const is = (rank: unknown) => formatRank(rank, depth)
-    const them = `${rival} (${was(detail.rival_before)} → ${is(detail.rival_after)})`
-    return `${them} overtook ${app} (${was(before)} → ${is(after)})${since}.`
+    const them = `${rival} (${is(detail.rival_after)}, before ${was(detail.rival_before)})`
+    const [one, other] = [was(before), is(after)]
+    const course = one === other ? `is ${one} as before` : `went from ${one} to ${other}`
+    return `${them} is now ahead of ${app}, which ${course}${since}.`
   },
 }
 
@@ -209,7 +212,13 @@ const notMeasured: AlertKind = {
       offset 0
     ) since
     where r.kind = 'not_measured' and m.slot - since.slot >= r.threshold * interval '24 hours'`,
-  sentence: ({ detail }) => `not measured for ${countOf(Number(detail.days), 'day')}. ${explainGap(detail)}`,
+  sentence: ({ detail }) => {
+    const days = `not measured for ${countOf(Number(detail.days), 'day')}`
+    if (detail.lists === undefined) return `${days}. ${explainGap(detail)}`
+    const some = nameSome(detail.examples, Number(detail.lists))
+    const lists = countOf(Number(detail.lists), 'keyword or chart', 'keywords and charts')
+    return `${lists} ${days}: ${some}. ${explainGap(detail)}`
+  },
 }
 
 export const RANK_KINDS: readonly AlertKind[] = [rankMoved, topCrossed, overtaken, notMeasured]

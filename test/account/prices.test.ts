@@ -1,21 +1,18 @@
 /** Prices: the account's own list where it has one, else the specification's. */
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { type AccountPrices, type Price, readPrices } from '../../src/account/prices.ts'
 import { recordAccountUsage } from '../../src/account/usage.ts'
 import { sql } from '../../src/db/sql.ts'
 import { planDueTasks } from '../../src/plan/plan.ts'
 import { FUNCTION_RULES, type FunctionRule } from '../../src/service/functions.ts'
+import { lasting } from '../support/lasting.ts'
 import { insertCharge } from '../support/ledger.ts'
-import { createPlanning, type Planning } from '../support/planning.ts'
-import { createWorld, type World } from '../support/world.ts'
+import { createPlanning } from '../support/planning.ts'
+import { createWorld } from '../support/world.ts'
 
 describe('the price list', () => {
-  let planning: Planning
-  before(async () => {
-    planning = await createPlanning()
-  })
-  after(() => planning.drop())
+  const planning = lasting(createPlanning)
 
   /** The prices as they are when the account has this list and these were the last charges. */
   const priceList = async (account: AccountPrices | null, charged: readonly object[] = []) => {
@@ -82,11 +79,7 @@ describe('the price list', () => {
 })
 
 describe('the account', () => {
-  let world: World
-  before(async () => {
-    world = await createWorld({ sandbox: { balanceUsd: 0.01, costLimitPerDayUsd: 0.5 } })
-  })
-  after(() => world.close())
+  const world = lasting(() => createWorld({ sandbox: { balanceUsd: 0.01, costLimitPerDayUsd: 0.5 } }))
 
   test('reports its balance, its limits and its prices, which become ours', async () => {
     const usage = await recordAccountUsage(world.db, world.client)

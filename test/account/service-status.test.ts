@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
+import { afterEach, beforeEach, describe, test } from 'node:test'
 import { pino } from 'pino'
 import { JOBS } from '../../jobs/index.ts'
 import {
@@ -22,15 +22,12 @@ import { startRunner } from '../../src/queue/runner.ts'
 import type { ApiStatus } from '../../src/service/diagnostics.ts'
 import { countStates, depsOf, forgetAll, planPost, readMoney, watch, work } from '../post/posting.ts'
 import { putFaults } from '../support/faults.ts'
-import { createWorld, type World } from '../support/world.ts'
+import { lasting } from '../support/lasting.ts'
+import { createWorld } from '../support/world.ts'
 
-let world: World
-before(async () => {
-  world = await createWorld({ sandbox: { statusPerMinute: 1000 } })
-})
+const world = lasting(() => createWorld({ sandbox: { statusPerMinute: 1000 } }))
 beforeEach(() => world.db.sql`truncate service_status`)
 afterEach(() => forgetAll(world))
-after(() => world.close())
 
 /** What was logged as a warning. */
 let warnings: Record<string, unknown>[] = []

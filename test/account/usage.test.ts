@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
+import { afterEach, beforeEach, describe, test } from 'node:test'
 import { pino } from 'pino'
 import { track } from '../../jobs/track.ts'
 import { readPrices } from '../../src/account/prices.ts'
@@ -9,15 +9,12 @@ import { claimDatabaseFor } from '../../src/ledger/owner.ts'
 import { executeJob } from '../../src/queue/job.ts'
 import type { UserData } from '../../src/service/account.ts'
 import { forgetAll, readMoney, watch } from '../post/posting.ts'
+import { lasting } from '../support/lasting.ts'
 import { tamper } from '../support/stages.ts'
-import { createWorld, type World } from '../support/world.ts'
+import { createWorld } from '../support/world.ts'
 
-let world: World
-before(async () => {
-  world = await createWorld()
-})
+const world = lasting(createWorld)
 afterEach(() => forgetAll(world))
-after(() => world.close())
 
 test('a database belongs to the account that first worked with it, and to no other', async () => {
   await claimDatabaseFor(world.db, 'the account me@example.com')

@@ -4,16 +4,15 @@
  */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { after, before, test } from 'node:test'
+import { before, test } from 'node:test'
 import { pino } from 'pino'
 import { Webhook } from 'standardwebhooks'
 import { deliverChannel } from '../../src/alerts/deliver.ts'
 import { runAlerts } from '../../src/alerts/run.ts'
-import { NO_ALERT_SETTINGS } from '../../src/alerts/settings.ts'
-import { type Database, openDatabase } from '../../src/db/database.ts'
 import { sql } from '../../src/db/sql.ts'
 import { Secret } from '../../src/secret.ts'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { openTestDatabase } from '../support/database.ts'
+import { lasting } from '../support/lasting.ts'
 import { type Receiver, startReceiver } from '../support/receivers.ts'
 
 const SECRET = `whsec_${randomBytes(24).toString('base64')}`
@@ -26,18 +25,10 @@ const log = pino({ level: 'silent' })
 /** Attempts of a day: each hour at the latest. */
 const HOURS = 24
 
-let database: TestDatabase
-let db: Database
+const db = lasting(openTestDatabase)
 before(async () => {
-  database = await createTestDatabase()
-  db = openDatabase(database.url)
   await db.sql`insert into project (name) values ('fitness')`
 })
-after(async () => {
-  await db.close()
-  await database.drop()
-})
-
 async function addReceiver(name: string, receiver: Receiver): Promise<void> {
   const channel = { name, kind: 'webhook', address: receiver.url, secret_variable: 'ALERT_OPS' }
   await db.sql`insert into alert_channel ${sql.row(channel)}`

@@ -1,17 +1,16 @@
 /** What a channel lacks is told, and goes when it is mended; what was told stays told when it is deleted. */
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, test } from 'node:test'
+import { before, beforeEach, describe, test } from 'node:test'
 import type { Database } from '../../src/db/database.ts'
 import { RejectedError, UnavailableError } from '../../src/errors.ts'
-import { createDeliveries, type Deliveries, receive } from '../support/deliveries.ts'
+import { createDeliveries, receive } from '../support/deliveries.ts'
+import { lasting } from '../support/lasting.ts'
 
-let world: Deliveries
+const world = lasting(createDeliveries)
 let db: Database
 before(async () => {
-  world = await createDeliveries()
   db = world.db
 })
-after(() => world.close())
 beforeEach(() => world.reset())
 
 test('a project that cannot be looked at is an error, and keeps no other from being told', async (t) => {

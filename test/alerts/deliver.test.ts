@@ -1,22 +1,21 @@
 /** Messages: one for all that was found, at least once and under one id, to receivers of others. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { after, before, beforeEach, describe, test } from 'node:test'
+import { before, beforeEach, describe, test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
 import type { send } from '../../src/alerts/send.ts'
 import type { Database } from '../../src/db/database.ts'
 import { UnavailableError } from '../../src/errors.ts'
 import { Secret } from '../../src/secret.ts'
-import { createDeliveries, type Deliveries, NEW, OLD, receive, settings } from '../support/deliveries.ts'
+import { createDeliveries, NEW, OLD, receive, settings } from '../support/deliveries.ts'
+import { lasting } from '../support/lasting.ts'
 import { startMailServer } from '../support/receivers.ts'
 
-let world: Deliveries
+const world = lasting(createDeliveries)
 let db: Database
 before(async () => {
-  world = await createDeliveries()
   db = world.db
 })
-after(() => world.close())
 beforeEach(() => world.reset())
 
 describe('a webhook', () => {

@@ -1,19 +1,18 @@
 /** That an outage is over is told to those who were told that it began. */
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
+import { before, beforeEach, test } from 'node:test'
 import type { Database } from '../../src/db/database.ts'
 import { UnavailableError } from '../../src/errors.ts'
-import { createDeliveries, type Deliveries } from '../support/deliveries.ts'
+import { createDeliveries } from '../support/deliveries.ts'
+import { lasting } from '../support/lasting.ts'
 
-let world: Deliveries
+const world = lasting(createDeliveries)
 let db: Database
 let id: number
 let told: string[][]
 before(async () => {
-  world = await createDeliveries()
   db = world.db
 })
-after(() => world.close())
 beforeEach(async () => {
   await world.reset()
   told = []

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, type TestContext, test } from 'node:test'
+import { beforeEach, describe, type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import { failures } from '../../jobs/failures.ts'
 import { describeFailure, recordFailures } from '../../src/audit/failures.ts'
@@ -11,22 +11,19 @@ import type { AppDataClient } from '../../src/service/client.ts'
 import type { FailedTask, FailedTaskQuery } from '../../src/service/failed-tasks.ts'
 import { replaceCalls, setServiceClock } from '../post/posting.ts'
 import { openReceiver, type Receiver } from '../sandbox/receiver.ts'
+import { lasting } from '../support/lasting.ts'
 import { buy, clear, collect, watchKeywords } from '../support/stages.ts'
-import { createWorld, until, type World } from '../support/world.ts'
+import { createWorld, until } from '../support/world.ts'
 
 const SECRET = 'c0ffee-5ecret-path'
 const NO_RESEND = { resendsWebhooks: false }
 const RESEND = { resendsWebhooks: true }
 
-let world: World
-before(async () => {
-  world = await createWorld()
-})
+const world = lasting(createWorld)
 beforeEach(async () => {
   await clear(world)
   await world.db.sql`truncate service_failure, job_run`
 })
-after(() => world.close())
 
 /** The world's client, which posts every task with a webhook under the secret path. */
 function withWebhook(receiver: Receiver): AppDataClient {

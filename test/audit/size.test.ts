@@ -2,9 +2,10 @@
  * An audit of a day reads what the service lists of that day, and not the ledger of all days that are kept.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { before, test } from 'node:test'
 import { compareBooks, type ListedTask } from '../../src/audit/compare.ts'
-import { createPlanning, type Planning } from '../support/planning.ts'
+import { lasting } from '../support/lasting.ts'
+import { createPlanning } from '../support/planning.ts'
 
 const TASKS_A_DAY = 300
 const DAYS = 60
@@ -16,9 +17,8 @@ const FIRST_DAY = '2026-01-01 06:00+00'
 const MOST_READ_A_TASK = 12
 const DAY_MS = 86_400_000
 
-let planning: Planning
+const planning = lasting(createPlanning)
 before(async () => {
-  planning = await createPlanning()
   await planning.setNow(new Date(Date.parse(FIRST_DAY) + DAYS * DAY_MS))
   await planning.db.sql`
     with day as (
@@ -42,7 +42,6 @@ before(async () => {
     select 'charge', posted_at, 1, 1200, target_id, slot, service_id from bought`
   await planning.db.sql`vacuum analyze`
 })
-after(() => planning.drop())
 
 /** Rows of tasks and charges that were read so far, by scans of a whole table and by keys. */
 async function countRead(): Promise<number> {

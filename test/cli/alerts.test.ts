@@ -1,24 +1,24 @@
 /** `storerank alerts` and `digest`, on a database with three days of history. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { after, before, test } from 'node:test'
+import { before, test } from 'node:test'
 import { pino } from 'pino'
 import { Webhook } from 'standardwebhooks'
 import { openDatabase } from '../../src/db/database.ts'
 import { openQueue } from '../../src/queue/queue.ts'
 import { startSandbox } from '../../src/sandbox/server.ts'
-import { type AlertList, createAlertList } from '../support/alerts.ts'
+import { createAlertList } from '../support/alerts.ts'
 import { callCommand } from '../support/command.ts'
+import { lasting } from '../support/lasting.ts'
 import { addPerson } from '../support/people.ts'
 import { startReceiver } from '../support/receivers.ts'
 
 const NOW = '2026-11-03 06:00+00'
 const SECRET = `whsec_${randomBytes(24).toString('base64')}`
 
-let list: AlertList
+const list = lasting(createAlertList)
 let env: Record<string, string>
 before(async () => {
-  list = await createAlertList()
   await list.setNow('2026-11-01 06:00+00')
   await list.addKeyword()
   await list.addApp({ label: 'Mine' })
@@ -34,7 +34,6 @@ before(async () => {
   await list.setNowForAll(NOW)
   env = { DATABASE_URL: list.url, ALERT_OPS: SECRET, PRIVATE_ALERT_HOSTS: '127.0.0.1' }
 })
-after(() => list.drop())
 
 test('a trial says what the rules would have told, and leaves nothing behind', async () => {
   const none = await callCommand(['alerts'], { env })

@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test'
 import { startSandbox } from '../../src/sandbox/server.ts'
 import { AppDataClient } from '../../src/service/client.ts'
 import { shortenCallWindow } from '../support/call-window.ts'
-import { runCommand } from '../support/command.ts'
+import { callCommand } from '../support/command.ts'
 import { createTestDatabase } from '../support/database.ts'
 
 const LOGIN = 'somebody@example.com'
@@ -38,7 +38,7 @@ async function setUp(t: TestContext) {
   t.after(() => client.close())
   /** What the account has paid, in micro-dollars. */
   const charged = async () => 1_000_000_000 - ((await client.getUserData()).balanceMicros ?? 0)
-  return { database, env, run: (...args: string[]) => runCommand(t, args, { env }), charged }
+  return { database, env, run: (...args: string[]) => callCommand(args, { env }), charged }
 }
 
 test('says what differs without buying, and nothing that a report of an error must not hold', async (t) => {

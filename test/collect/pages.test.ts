@@ -1,6 +1,6 @@
 /** Raw pages beside a result: one task, paid once, fetched in both forms, and stored as one or not at all. */
 import assert from 'node:assert/strict'
-import { after, afterEach, before, describe, test } from 'node:test'
+import { afterEach, describe, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { handOutOverdue } from '../../src/collect/enqueue-results.ts'
 import type { FetchItem } from '../../src/ledger/hand-out.ts'
@@ -234,11 +234,7 @@ describe('raw pages that are not to be had', () => {
 })
 
 describe('where nothing but raw pages is offered', () => {
-  let pagesOnly: World
-  before(async () => {
-    pagesOnly = await createWorld({ sandbox: { htmlOnly: true } })
-  })
-  after(() => pagesOnly.close())
+  const pagesOnly = lasting(() => createWorld({ sandbox: { htmlOnly: true } }))
 
   test('a task that no ready list names any more is asked for by its id in that form', async () => {
     await watch(pagesOnly, 'chart_watch', { ...CHART, html: true })

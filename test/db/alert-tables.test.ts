@@ -2,16 +2,15 @@
  * What a person may write as a rule or a channel of alerts: each mistake is refused by a rule that names it.
  */
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { before, describe, test } from 'node:test'
+import { createTestDatabase } from '../support/database.ts'
+import { lasting } from '../support/lasting.ts'
 import { addPerson } from '../support/people.ts'
 
-let database: TestDatabase
+const database = lasting(createTestDatabase)
 before(async () => {
-  database = await createTestDatabase()
   await database.sql`insert into project (name) values ('p')`
 })
-after(() => database.drop())
 
 const RULE = { project: 'p', name: 'r', kind: 'rank_moved', threshold: 5 }
 const CHANNEL = {

@@ -1,20 +1,10 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { analyzeAndVacuum, analyzeGrownTables, vacuumFilledTables } from '../../src/db/analyze.ts'
-import { type Database, openDatabase } from '../../src/db/database.ts'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { openTestDatabase } from '../support/database.ts'
+import { lasting } from '../support/lasting.ts'
 
-let database: TestDatabase
-let db: Database
-before(async () => {
-  database = await createTestDatabase()
-  db = openDatabase(database.url)
-})
-after(async () => {
-  await db.close()
-  await database.drop()
-})
-
+const db = lasting(openTestDatabase)
 async function rowsOf(table: string): Promise<number | undefined> {
   const [row] = await db.sql<
     { rows: number }[]

@@ -1,25 +1,15 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, test } from 'node:test'
-import { setTimeout as wait } from 'node:timers/promises'
+import { beforeEach, describe, test } from 'node:test'
 import { createCallGate } from '../../src/db/call-gate.ts'
 import { endCall, startBefore } from '../../src/db/call-window.ts'
-import { type Database, openDatabase } from '../../src/db/database.ts'
+import { openDatabase } from '../../src/db/database.ts'
 import { forgetCalls, permitsAgo } from '../support/call-window.ts'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { openTestDatabase } from '../support/database.ts'
+import { lasting } from '../support/lasting.ts'
 import { until } from '../support/world.ts'
 
-let database: TestDatabase
-let db: Database
-before(async () => {
-  database = await createTestDatabase()
-  db = openDatabase(database.url)
-})
+const db = lasting(openTestDatabase)
 beforeEach(() => forgetCalls(db.sql))
-after(async () => {
-  await db.close()
-  await database.drop()
-})
-
 const LIMITS = { callsPerMinute: 2000, maxConcurrentRequests: 30, runner: 'test' }
 
 describe('the gate of free calls', () => {
@@ -90,7 +80,7 @@ describe('the gate of free calls', () => {
   })
 
   test('asks for many calls in few statements, and never has more in flight than allowed', async () => {
-    const counted = openDatabase(database.url)
+    const counted = openDatabase(db.url)
     let turns = 0
     const permits = new Proxy(counted.permits, {
       apply: (target, self, args) => {
@@ -126,7 +116,7 @@ describe('the gate of free calls', () => {
   })
 
   test('gives what waits to the next turn when the database fails in one', async () => {
-    const broken = openDatabase(database.url)
+    const broken = openDatabase(db.url)
     await broken.close()
     const gate = createCallGate(broken, LIMITS, AbortSignal.timeout(10_000))
     await assert.rejects(gate.open('task_get', '/v3'), /CONNECTION_ENDED/)
@@ -134,7 +124,7 @@ describe('the gate of free calls', () => {
   })
 
   test('does not fail a call because its end could not be written down', async () => {
-    const closed = openDatabase(database.url)
+    const closed = openDatabase(db.url)
     await closed.close()
     await endCall(closed, 1, { httpStatus: 200 })
   })

@@ -1,20 +1,10 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { takePermits } from '../../src/db/call-window.ts'
-import { type Database, openDatabase } from '../../src/db/database.ts'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { openTestDatabase } from '../support/database.ts'
+import { lasting } from '../support/lasting.ts'
 
-let database: TestDatabase
-let db: Database
-before(async () => {
-  database = await createTestDatabase()
-  db = openDatabase(database.url)
-})
-after(async () => {
-  await db.close()
-  await database.drop()
-})
-
+const db = lasting(openTestDatabase)
 const LIMITS = { callsPerMinute: 1_000_000, maxConcurrentRequests: 30, runner: 'test' }
 const CALLS = Array.from({ length: 24 }, () => ({ kind: 'task_get' as const, path: '/v3' }))
 

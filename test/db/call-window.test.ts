@@ -1,26 +1,15 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, test } from 'node:test'
-import { setTimeout as wait } from 'node:timers/promises'
+import { beforeEach, describe, test } from 'node:test'
 import fc from 'fast-check'
 import { askForPermit, endCall, takePermits } from '../../src/db/call-window.ts'
-import { type Database, openDatabase } from '../../src/db/database.ts'
 import type { CallKind } from '../../src/service/transport.ts'
 import { forgetCalls, permitsAgo } from '../support/call-window.ts'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { openTestDatabase } from '../support/database.ts'
+import { lasting } from '../support/lasting.ts'
 import { until } from '../support/world.ts'
 
-let database: TestDatabase
-let db: Database
-before(async () => {
-  database = await createTestDatabase()
-  db = openDatabase(database.url)
-})
+const db = lasting(openTestDatabase)
 beforeEach(() => forgetCalls(db.sql))
-
-after(async () => {
-  await db.close()
-  await database.drop()
-})
 
 const LIMITS = { callsPerMinute: 2000, maxConcurrentRequests: 30, runner: 'test' }
 

@@ -1,16 +1,13 @@
 /** A project goes with its history when its owner says so, and never by mistake. */
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, test } from 'node:test'
-import { createWatchlist, type Watchlist } from '../support/watchlist.ts'
+import { beforeEach, describe, test } from 'node:test'
+import { lasting } from '../support/lasting.ts'
+import { createWatchlist } from '../support/watchlist.ts'
 
 const SLOT = '2026-03-10 00:00+00'
 
 describe('delete_project', () => {
-  let list: Watchlist
-  before(async () => {
-    list = await createWatchlist()
-  })
-  after(() => list.drop())
+  const list = lasting(createWatchlist)
   beforeEach(async () => {
     await list.clear()
     await list.setNow('2026-03-10 13:00+00')

@@ -1,14 +1,11 @@
 /** No slot is without a home: partitions by month of slot in UTC, wherever the session thinks that it is. */
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, test } from 'node:test'
-import { createWatchlist, type Watchlist } from '../support/watchlist.ts'
+import { beforeEach, describe, test } from 'node:test'
+import { lasting } from '../support/lasting.ts'
+import { createWatchlist } from '../support/watchlist.ts'
 
 describe('the partitions of the history', () => {
-  let list: Watchlist
-  before(async () => {
-    list = await createWatchlist()
-  })
-  after(() => list.drop())
+  const list = lasting(createWatchlist)
   beforeEach(async () => {
     await list.sql`set timezone = 'UTC'`
     for (const name of await partitions('%')) await list.sql`drop table ${list.sql(name)}`

@@ -10,6 +10,7 @@ import { migrate } from '../../src/db/migrate.ts'
 import { readObjects } from '../../src/db/object-files.ts'
 import { describeSchema, readBodies } from '../schema/describe.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { lasting } from '../support/lasting.ts'
 
 const DRIZZLE = join(import.meta.dirname, '../../drizzle')
 const SCHEMA = join(DRIZZLE, '../docs/schema.txt')
@@ -35,11 +36,14 @@ async function migrateAgain({ sql, url }: TestDatabase): Promise<void> {
   assert.equal(await migrate(url), true)
 }
 
+/** For the tests that read alone. */
+const fresh = lasting(createTestDatabase)
+
 /** A moved clock (`support/moved-clock.ts`) is told as one of the objects. */
 const skip = process.env.TEST_CLOCK_AHEAD_MS !== undefined
 
 test('the schema is that of docs/schema.txt: `npm run schema` writes it anew', { skip }, async (t) => {
-  const { sql } = await open(t)
+  const { sql } = fresh
   const text = await describeSchema(sql)
   try {
     t.assert.fileSnapshot(text, SCHEMA, { serializers: [(value: string) => value] })
@@ -59,8 +63,8 @@ test('the schema is that of docs/schema.txt: `npm run schema` writes it anew', {
 // Where such a function sorts columns that are then converted to those that it returns, Postgres 15 takes its
 // query for one that only reads, and a statement trigger on a table that it writes (of an audit, of the crash
 // harness) ends it: "AfterTriggerSaveEvent() called outside of query".
-test('no SQL function that returns rows writes: a trigger of a person would stop it', async (t) => {
-  const { sql } = await open(t)
+test('no SQL function that returns rows writes: a trigger of a person would stop it', async () => {
+  const { sql } = fresh
   const writing = await sql`
     select proname from pg_proc
     where pronamespace = 'public'::regnamespace and prolang
@@ -69,8 +73,8 @@ test('no SQL function that returns rows writes: a trigger of a person would stop
   assert.deepEqual([...writing], [])
 })
 
-test('every view, function and trigger is defined once, and each view in the file of its name', async (t) => {
-  const { sql } = await open(t)
+test('every view, function and trigger is defined once, and each view in the file of its name', async () => {
+  const { sql } = fresh
   const rows = await sql<{ key: string }[]>`
     select 'view ' || relname as key from pg_class where relkind = 'v'
       and relnamespace = 'public'::regnamespace
@@ -92,8 +96,8 @@ test('every view, function and trigger is defined once, and each view in the fil
   }
 })
 
-test('every comment and every right of the database is given exactly once', async (t) => {
-  const { sql } = await open(t)
+test('every comment and every right of the database is given exactly once', async () => {
+  const { sql } = fresh
   const statements = (kind: string) =>
     TEXTS.flatMap((text) => text.match(new RegExp(`^${kind} [^;]*?(?= is '|;)`, 'gm')) ?? []).map((one) =>
       one.replace(/\s+/g, ' '),
@@ -112,8 +116,8 @@ test('every comment and every right of the database is given exactly once', asyn
     assert.match(right, /^[^;]*;\s*(--.*\s*)*$/, 'nothing follows a right but the next')
 })
 
-test('every column of a view says what it is: by its name, or itself where it is otherwise', async (t) => {
-  const { sql } = await open(t)
+test('every column of a view says what it is: by its name, or itself where it is otherwise', async () => {
+  const { sql } = fresh
   const rows = await sql<{ view: string; name: string; said: string | null }[]>`
     select c.relname as view, a.attname as name, col_description(c.oid, a.attnum) as said
     from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped

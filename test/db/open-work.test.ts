@@ -1,10 +1,10 @@
 /** What the view `open_work` tells of the runners and of the server, to one who may only read. */
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { openDueSlots } from '../../src/plan/open.ts'
 import { type AnySql, createTestDatabase } from '../support/database.ts'
 import { lasting } from '../support/lasting.ts'
-import { createPlanning, type Planning } from '../support/planning.ts'
+import { createPlanning } from '../support/planning.ts'
 
 const database = lasting(createTestDatabase)
 
@@ -84,11 +84,7 @@ describe('a plan is late', () => {
 })
 
 describe('what is due and was not planned', () => {
-  let planning: Planning
-  before(async () => {
-    planning = await createPlanning()
-  })
-  after(() => planning.drop())
+  const planning = lasting(createPlanning)
 
   async function readUnplanned(): Promise<[number, string | null]> {
     const [row] = await planning.db.sql<{ count: number; since: Date | null }[]>`

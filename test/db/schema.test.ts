@@ -6,6 +6,7 @@ import { generateDrizzleJson, generateMigration } from 'drizzle-kit/api'
 import type { Sql } from 'postgres'
 import * as schema from '../../src/db/schema/index.ts'
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { lasting } from '../support/lasting.ts'
 
 const MIGRATIONS = new URL('../../drizzle/', import.meta.url)
 
@@ -73,11 +74,7 @@ describe('the schema', () => {
 })
 
 describe('what people read', () => {
-  let database: TestDatabase
-  before(async () => {
-    database = await createTestDatabase()
-  })
-  after(() => database.drop())
+  const database = lasting(createTestDatabase)
 
   test('every table that people write, and every column of it, has a comment', async () => {
     const silent = await database.sql<{ name: string }[]>`

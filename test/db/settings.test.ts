@@ -156,7 +156,8 @@ describe('every setting of a login that our statements stand on', () => {
   })
 
   test('may be otherwise for a person, who writes watches and reads views', async (t) => {
-    const world = await openWorld(t, await createDatabaseWith({}))
+    const world = await createWorld()
+    t.after(() => world.close())
     await measure(world)
     const its = Object.fromEntries(
       Object.keys(SEMANTIC_SETTINGS).map((name) => [name, HOSTILE[name as keyof typeof SEMANTIC_SETTINGS]]),

@@ -9,22 +9,21 @@ import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { after, before, beforeEach, describe, test } from 'node:test'
+import { before, beforeEach, describe, test } from 'node:test'
 import { type Database, openDatabase, type Transaction } from '../../src/db/database.ts'
 import { sql } from '../../src/db/sql.ts'
-import { createEmptyDatabase, type TestDatabase } from '../support/database.ts'
+import { createEmptyDatabase } from '../support/database.ts'
+import { lasting } from '../support/lasting.ts'
 import { until } from '../support/world.ts'
 import { loseSession, retryAtOnce, startProxy } from './lost-session.ts'
 
 const PROGRAM = join(import.meta.dirname, 'lost-session.ts')
 
-let database: TestDatabase
+const database = lasting(createEmptyDatabase)
 before(async () => {
-  database = await createEmptyDatabase()
   await database.sql`create table fact (text text)`
 })
 beforeEach(() => database.sql`truncate fact`)
-after(() => database.drop())
 
 const facts = async () => (await database.sql`select text from fact`).map((row) => row.text)
 

@@ -1,18 +1,15 @@
 /** Charts among the views of ranks: told apart from keywords, and otherwise held to the same. */
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, test } from 'node:test'
-import { createWatchlist, type Watchlist } from '../support/watchlist.ts'
+import { beforeEach, describe, test } from 'node:test'
+import { lasting } from '../support/lasting.ts'
+import { createWatchlist } from '../support/watchlist.ts'
 
 const APP = { store: 'android_store', app_id: 'com.acme.yoga' }
 const KEYWORD = { store: 'android_store', keyword: 'topselling_free' }
 const SLOT = '2026-03-10 00:00+00'
 
 describe('charts in the views of ranks', () => {
-  let list: Watchlist
-  before(async () => {
-    list = await createWatchlist()
-  })
-  after(() => list.drop())
+  const list = lasting(createWatchlist)
   beforeEach(async () => {
     await list.clear()
     await list.setNow('2026-03-10 13:00+00')

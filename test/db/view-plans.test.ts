@@ -3,12 +3,13 @@
  * at, and no clock.
  */
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import { analyzeGrownTables } from '../../src/db/analyze.ts'
-import { type Database, openDatabase } from '../../src/db/database.ts'
+import { openDatabase } from '../../src/db/database.ts'
 import { fillHistory } from '../bench/history.ts'
 import { QUESTIONS } from '../bench/questions.ts'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { openTestDatabase } from '../support/database.ts'
+import { lasting } from '../support/lasting.ts'
 
 const KEYWORDS = 40
 const DAYS = 100
@@ -22,18 +23,10 @@ interface PlanNode {
   readonly Plans?: readonly PlanNode[]
 }
 
-let database: TestDatabase
-let db: Database
+const db = lasting(openTestDatabase)
 before(async () => {
-  database = await createTestDatabase()
-  db = openDatabase(database.url)
   await fillHistory(db, { keywords: KEYWORDS, days: DAYS, apps: 30 }, () => undefined)
 })
-after(async () => {
-  await db.close()
-  await database.drop()
-})
-
 const nodes = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodes)]
 
 async function explain(

@@ -3,17 +3,17 @@
  * and plan. Only for those that another one keeps from being followed all periods are looked through.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { createWatchlist, type Watchlist } from '../support/watchlist.ts'
+import { before, test } from 'node:test'
+import { lasting } from '../support/lasting.ts'
+import { createWatchlist } from '../support/watchlist.ts'
 
 const FEW = 400
 const TIMES = 10
 /** Indexes grow a level, and a page is half full or full. */
 const MOST_TIMES = 2
 
-let list: Watchlist
+const list = lasting(createWatchlist)
 before(async () => {
-  list = await createWatchlist()
   await list.setNow('2026-03-10 13:00+00')
   const { sql } = list
   await sql`insert into location (store, code, name)
@@ -23,7 +23,6 @@ before(async () => {
     select 'project ' || n, 'ios_store', '1001' from generate_series(0, 4) n`
   await sql`select ensure_history_partitions('2026-03-01', '2026-03-10')`
 })
-after(() => list.drop())
 
 /**
  * Keywords in twenty places, by code and by name, half of them shared by two projects, and measured

@@ -1,16 +1,16 @@
 /** What people ask of ranks every week, each by one function of a project and a range of its days. */
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import { createWatchlist, type Watchlist } from '../support/watchlist.ts'
+import { before, describe, test } from 'node:test'
+import { lasting } from '../support/lasting.ts'
+import { createWatchlist } from '../support/watchlist.ts'
 
 const DAYS = 4
 const day = (n: number) => `2026-03-${String(9 + n).padStart(2, '0')}`
 const FIRST = day(1)
 const LAST = day(DAYS)
 
-let list: Watchlist
+const list = lasting(createWatchlist)
 before(async () => {
-  list = await createWatchlist()
   await list.setNow(`${FIRST} 01:00+00`)
   await list.addApp({ label: 'Mine' })
   await list.addApp({ app_id: '1002', role: 'competitor', label: 'Theirs' })
@@ -22,7 +22,6 @@ before(async () => {
   await fill('zen', [['7'], ['7', '1002'], ['7', '8', '9', '1001'], ['7', '8', '9', '6', '1001']])
   await fill('calm', [['1002', '1001'], ['1002', '5', '1001'], ['5', '7'], null])
 })
-after(() => list.drop())
 
 /** Null is a gap. */
 async function fill(keyword: string, results: (string[] | null)[]): Promise<void> {

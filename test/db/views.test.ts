@@ -1,15 +1,14 @@
 /** What people read of ranks: never made up, never twice, and nothing left out. */
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, test } from 'node:test'
-import { createWatchlist, type Watchlist } from '../support/watchlist.ts'
+import { before, beforeEach, describe, test } from 'node:test'
+import { lasting } from '../support/lasting.ts'
+import { createWatchlist } from '../support/watchlist.ts'
 
 describe('the views of ranks', () => {
-  let list: Watchlist
+  const list = lasting(createWatchlist)
   before(async () => {
-    list = await createWatchlist()
     await list.sql`select ensure_history_partitions('2026-01-01 00:00+00', '2026-12-31 00:00+00')`
   })
-  after(() => list.drop())
   beforeEach(async () => {
     await list.clear()
     await list.setNow('2026-03-10 13:00+00')

@@ -1,8 +1,9 @@
 /** Whatever is done to a watch, in whatever order: one open period a part, and no slot asked for twice. */
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import fc from 'fast-check'
-import { createWatchlist, type Watchlist } from '../support/watchlist.ts'
+import { lasting } from '../support/lasting.ts'
+import { createWatchlist } from '../support/watchlist.ts'
 
 const START = '2026-03-10T13:00:00Z'
 
@@ -35,13 +36,11 @@ const step = fc.record({
 })
 
 describe('a watch of an app', () => {
-  let list: Watchlist
+  const list = lasting(createWatchlist)
   before(async () => {
-    list = await createWatchlist()
     await list.sql`insert into location (store, code, name)
       values ('ios_store', 2840, 'United States'), ('ios_store', 2276, 'Germany')`
   })
-  after(() => list.drop())
 
   /** Slots that more than one period of a project asks of one target. */
   const askedTwice = () => list.sql`

@@ -1,22 +1,19 @@
 /** How the triggers keep the periods of charts, reviews and raw pages: each switch by itself. */
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, test } from 'node:test'
-import { createWatchlist, type Watchlist } from '../support/watchlist.ts'
+import { beforeEach, describe, test } from 'node:test'
+import { lasting } from '../support/lasting.ts'
+import { createWatchlist } from '../support/watchlist.ts'
+
+const list = lasting(createWatchlist)
+beforeEach(async () => {
+  await list.clear()
+  await list.setNow('2026-03-10 13:00+00')
+})
 
 const PLACE = { location_code: 2840, language_code: 'en' }
 const ANDROID_APP = { store: 'android_store', app_id: 'com.acme.yoga' }
 
 describe('a watch of a chart', () => {
-  let list: Watchlist
-  before(async () => {
-    list = await createWatchlist()
-  })
-  after(() => list.drop())
-  beforeEach(async () => {
-    await list.clear()
-    await list.setNow('2026-03-10 13:00+00')
-  })
-
   const targets = async () => [
     ...(await list.sql`select function, subject, category, location_code from target order by id`),
   ]
@@ -85,16 +82,6 @@ describe('a watch of a chart', () => {
 })
 
 describe('a watch of an app', () => {
-  let list: Watchlist
-  before(async () => {
-    list = await createWatchlist()
-  })
-  after(() => list.drop())
-  beforeEach(async () => {
-    await list.clear()
-    await list.setNow('2026-03-10 13:00+00')
-  })
-
   /** All periods in the order they began, as `kind function depth`, open ones with a plus. */
   async function periods(): Promise<string[]> {
     const rows = await list.sql<{ text: string }[]>`

@@ -1,14 +1,11 @@
 /** How the triggers keep watch_period: what was asked for, and from when to when. */
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, test } from 'node:test'
-import { createWatchlist, type Watchlist } from '../support/watchlist.ts'
+import { beforeEach, describe, test } from 'node:test'
+import { lasting } from '../support/lasting.ts'
+import { createWatchlist } from '../support/watchlist.ts'
 
 describe('a watch over time', () => {
-  let list: Watchlist
-  before(async () => {
-    list = await createWatchlist()
-  })
-  after(() => list.drop())
+  const list = lasting(createWatchlist)
   beforeEach(async () => {
     await list.sql`set timezone = 'UTC'`
     await list.clear()

@@ -3,23 +3,22 @@
  * once.
  */
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, test } from 'node:test'
+import { before, beforeEach, describe, test } from 'node:test'
 import type postgres from 'postgres'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { until } from '../support/embedded.ts'
+import { lasting } from '../support/lasting.ts'
 
 const WATCH = `insert into keyword_watch (project, store, keyword, location_code, language_code)
   values ('quiet', 'ios_store', 'yoga', 2840, 'en')`
 const WATCHLISTS = ['keyword_watch', 'app_watch', 'chart_watch', 'project']
 const PER_STATEMENT = 1_000
 
-let database: TestDatabase
+const database = lasting(createTestDatabase)
 let sql: TestDatabase['sql']
 before(async () => {
-  database = await createTestDatabase()
   sql = database.sql
 })
-after(() => database.drop())
 beforeEach(async () => {
   await sql`truncate keyword_watch, app_watch, watch_period`
   await sql`delete from project`

@@ -3,10 +3,11 @@
  * slot is owed twice.
  */
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import fc from 'fast-check'
 import type postgres from 'postgres'
-import { createWatchlist, type Watchlist } from '../support/watchlist.ts'
+import { lasting } from '../support/lasting.ts'
+import { createWatchlist } from '../support/watchlist.ts'
 
 const START = '2026-03-10T13:00:00Z'
 const COLUMNS =
@@ -98,13 +99,11 @@ const step = fc.record({
 })
 
 describe('a statement on many watches', () => {
-  let list: Watchlist
+  const list = lasting(createWatchlist)
   before(async () => {
-    list = await createWatchlist()
     await list.sql`insert into location (store, code, name)
       values ('ios_store', 2840, 'United States'), ('ios_store', 2276, 'Germany')`
   })
-  after(() => list.drop())
 
   test('leaves the periods that the rows ask for, whatever it is', async () => {
     await fc.assert(

@@ -2,21 +2,20 @@
  * Two watches of a project on one target, written at the same moment: it is followed once, and always by one.
  */
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, test } from 'node:test'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { before, beforeEach, describe, test } from 'node:test'
+import { createTestDatabase } from '../support/database.ts'
 import { until } from '../support/embedded.ts'
+import { lasting } from '../support/lasting.ts'
 
 const BY_CODE = `insert into keyword_watch (project, store, keyword, location_code, language_code)
   values ('fitness', 'ios_store', 'yoga', 2840, 'en')`
 const BY_NAME = `insert into keyword_watch (project, store, keyword, location_name, language_code)
   values ('fitness', 'ios_store', 'yoga', 'United States', 'en')`
 
-let database: TestDatabase
+const database = lasting(createTestDatabase)
 before(async () => {
-  database = await createTestDatabase()
   await database.sql`insert into location (store, code, name) values ('ios_store', 2840, 'United States')`
 })
-after(() => database.drop())
 beforeEach(async () => {
   await database.sql`truncate keyword_watch, watch_period`
   // The target and the project are known: nothing else would make the second one wait for the first.

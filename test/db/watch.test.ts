@@ -1,13 +1,10 @@
 /** What a person may write into the watch tables, and what the triggers make of it. */
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, test } from 'node:test'
-import {
-  APP_WATCH,
-  CHART_WATCH,
-  createWatchlist,
-  KEYWORD_WATCH,
-  type Watchlist,
-} from '../support/watchlist.ts'
+import { beforeEach, describe, test } from 'node:test'
+import { lasting } from '../support/lasting.ts'
+import { APP_WATCH, CHART_WATCH, createWatchlist, KEYWORD_WATCH } from '../support/watchlist.ts'
+
+const list = lasting(createWatchlist)
 
 const ANDROID_APP = { store: 'android_store', app_id: 'com.acme.yoga' }
 const PLACE = { location_code: 2840, language_code: 'en' }
@@ -148,12 +145,6 @@ const RULES = [
 ]
 
 describe('the rules of a watch', () => {
-  let list: Watchlist
-  before(async () => {
-    list = await createWatchlist()
-  })
-  after(() => list.drop())
-
   for (const { table, valid, rules } of RULES) {
     for (const [rule, rows] of Object.entries(rules)) {
       test(`${table} refuses under the name ${rule}`, async () => {
@@ -214,11 +205,6 @@ describe('the rules of a watch', () => {
 })
 
 describe('a watch that is written', () => {
-  let list: Watchlist
-  before(async () => {
-    list = await createWatchlist()
-  })
-  after(() => list.drop())
   beforeEach(() => list.clear())
 
   test('one line is enough: the defaults and the project are made', async () => {

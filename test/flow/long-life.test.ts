@@ -1,6 +1,6 @@
 /** What is asked each minute or hour, and by people who look, does not read what three months have left. */
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { JOBS } from '../../jobs/index.ts'
 import { type Database, openDatabase } from '../../src/db/database.ts'
@@ -8,6 +8,7 @@ import { sql } from '../../src/db/sql.ts'
 import { readFigures } from '../../src/monitor/figures.ts'
 import { executeJob } from '../../src/queue/job.ts'
 import { readFailedSince, readLastRuns, readOpenWork, readProblems } from '../../src/report/status.ts'
+import { lasting } from '../support/lasting.ts'
 import { buy, collect, watchKeywords } from '../support/stages.ts'
 import { createWorld, type World } from '../support/world.ts'
 
@@ -28,9 +29,8 @@ const RULES = {
   review_low: 2,
 }
 
-let world: World
+const world = lasting(createWorld)
 before(async () => {
-  world = await createWorld()
   await watchKeywords(world, ['yoga', 'tea'])
   await buy(world)
   await collect(world)
@@ -38,7 +38,6 @@ before(async () => {
   await leaveAlerts(world)
   await world.db.sql`vacuum analyze`
 })
-after(() => world.close())
 
 const old = sql`(
   select n, clock_timestamp() - interval '1 day' - n * interval '6 minutes' as at

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import { after, afterEach, before, test } from 'node:test'
+import { afterEach, test } from 'node:test'
 import { JOBS } from '../../jobs/index.ts'
 import { sweepPosts } from '../../src/post/sweep.ts'
 import { runCycle } from '../../src/queue/cycle.ts'
@@ -9,19 +9,18 @@ import type { FaultSettingsInput } from '../../src/sandbox/faults.ts'
 import { Secret } from '../../src/secret.ts'
 import { openReceiver } from '../collect/receiving.ts'
 import { countStates, forgetAll, planPosts, readMoney, readOwnBooks, watch } from '../post/posting.ts'
+import { lasting } from '../support/lasting.ts'
 import { readSpendDifferences } from '../support/ledger.ts'
-import { createWorld, until, type World, type WorldRunner } from '../support/world.ts'
+import { createWorld, until, type WorldRunner } from '../support/world.ts'
 
-let world: World
-before(async () => {
-  world = await createWorld({
+const world = lasting(() =>
+  createWorld({
     // What is delivered before its post is settled is left to the ready list.
     sandbox: { callsPerMinute: 100_000, requestsInFlight: 100, readyMs: 3_000 },
     settings: { callsPerMinute: 100_000 },
-  })
-})
+  }),
+)
 afterEach(() => forgetAll(world))
-after(() => world.close())
 
 const QUIET = { waitMs: 60_000, onPhase: () => {}, onProgress: () => {} }
 const keywordsOf = (count: number) => Array.from({ length: count }, (_, n) => `yoga ${n}`)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, afterEach, before, describe, test } from 'node:test'
+import { afterEach, describe, test } from 'node:test'
 import { JOBS } from '../../jobs/index.ts'
 import { claimPost } from '../../src/post/claim.ts'
 import { reconcileUnknownPosts } from '../../src/post/reconcile.ts'
@@ -19,15 +19,14 @@ import {
   readOwnBooks,
   watch,
 } from '../post/posting.ts'
+import { lasting } from '../support/lasting.ts'
 import { readSpendDifferences } from '../support/ledger.ts'
-import { createWorld, until, type World, type WorldRunner } from '../support/world.ts'
+import { createWorld, until, type WorldRunner } from '../support/world.ts'
 
-let world: World
-before(async () => {
-  world = await createWorld({ sandbox: { callsPerMinute: 100_000 }, settings: { callsPerMinute: 100_000 } })
-})
+const world = lasting(() =>
+  createWorld({ sandbox: { callsPerMinute: 100_000 }, settings: { callsPerMinute: 100_000 } }),
+)
 afterEach(() => forgetAll(world))
-after(() => world.close())
 
 const QUIET = { waitMs: 60_000, onPhase: () => {}, onProgress: () => {} }
 

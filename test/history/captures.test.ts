@@ -1,21 +1,20 @@
 import assert from 'node:assert/strict'
-import { after, afterEach, before, describe, test } from 'node:test'
+import { afterEach, describe, test } from 'node:test'
 import fc from 'fast-check'
 import { insertRankings } from '../../src/history/rankings.ts'
 import { formatTimestamp } from '../../src/service/fields.ts'
 import { billingUnits } from '../../src/service/functions.ts'
+import { lasting } from '../support/lasting.ts'
 import { readSpendDifferences, recount } from '../support/ledger.ts'
 import { buy, clear, collect, fetchItems, handOut, store, tamper, watchKeywords } from '../support/stages.ts'
-import { createWorld, type World } from '../support/world.ts'
+import { createWorld } from '../support/world.ts'
 
-let world: World
-before(async () => {
-  world = await createWorld({
+const world = lasting(() =>
+  createWorld({
     sandbox: { callsPerMinute: 100_000 },
     settings: { budget: { maxDayMicros: 500_000_000, maxMonthMicros: null, maxRunMicros: null } },
-  })
-})
-after(() => world.close())
+  }),
+)
 afterEach(() => clear(world))
 
 /** What the service says each task has cost in the end. */

@@ -1,14 +1,14 @@
 /** Closing reads what is over, however much is open. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { createPlanning, type Planning } from '../support/planning.ts'
+import { before, test } from 'node:test'
+import { lasting } from '../support/lasting.ts'
+import { createPlanning } from '../support/planning.ts'
 
 const KEYWORDS = 3_000
 /** Postgres plans a prepared statement anew for five times; then its session may keep the plan. */
 const UNTIL_CACHED = 8
-let planning: Planning
+const planning = lasting(createPlanning)
 before(async () => {
-  planning = await createPlanning()
   await planning.setNow('2026-11-21 12:00+00')
   await planning.watch(
     'fitness',
@@ -18,7 +18,6 @@ before(async () => {
   for (let time = 0; time < UNTIL_CACHED; time += 1) await planning.closeSlots()
   await planning.plan()
 })
-after(() => planning.drop())
 
 /** Rows of the tables that grow with the watches, which scans of a whole table have read in this session. */
 async function countRowsScanned(): Promise<number> {

@@ -1,19 +1,11 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
-import { type Database, openDatabase } from '../../src/db/database.ts'
+import { beforeEach, test } from 'node:test'
+import { openDatabase } from '../../src/db/database.ts'
 import { createDictionary, type SeenApp, type SeenApps } from '../../src/history/dictionary.ts'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { openTestDatabase } from '../support/database.ts'
+import { lasting } from '../support/lasting.ts'
 
-let database: TestDatabase
-let db: Database
-before(async () => {
-  database = await createTestDatabase()
-  db = openDatabase(database.url)
-})
-after(async () => {
-  await db.close()
-  await database.drop()
-})
+const db = lasting(openTestDatabase)
 beforeEach(() => db.sql`truncate app restart identity cascade`)
 
 const seen = (appId: string, title: string | null = `App ${appId}`): SeenApp => ({
@@ -59,7 +51,7 @@ test('an app that comes twice in a batch, or in both stores, has one id in each'
 })
 
 test('learners at the same moment, with the same apps in other orders, do not deadlock', async () => {
-  const other = openDatabase(database.url)
+  const other = openDatabase(db.url)
   const learners = [db, other, db, other].map((each) => createDictionary(each))
   for (let round = 0; round < 5; round += 1) {
     const from = 1000 + round * 100

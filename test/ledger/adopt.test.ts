@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, afterEach, before, describe, test } from 'node:test'
+import { afterEach, describe, test } from 'node:test'
 import fc from 'fast-check'
 import { closeEndedSlots } from '../../src/history/close-slots.ts'
 import { adoptOrphans, adoptTasks, type CreatedTask, toListedIds } from '../../src/ledger/adopt.ts'
@@ -8,19 +8,16 @@ import { parseTag } from '../../src/ledger/tag.ts'
 import { claimPost } from '../../src/post/claim.ts'
 import { TIMINGS } from '../../src/timings.ts'
 import { countStates, countWaiting, depsOf, forgetAll, planPost, readMoney, watch } from '../post/posting.ts'
+import { lasting } from '../support/lasting.ts'
 import { readSpendDifferences, recount, rememberPrices } from '../support/ledger.ts'
-import { createWorld, until, type World } from '../support/world.ts'
+import { createWorld, until } from '../support/world.ts'
 
-let world: World
-before(async () => {
-  world = await createWorld()
-})
+const world = lasting(createWorld)
 afterEach(async () => {
   const differences = await readSpendDifferences(world.db.sql)
   await forgetAll(world)
   assert.deepEqual([...differences], [])
 })
-after(() => world.close())
 
 /** Claims the keywords, and returns what the service would say it created of them. */
 async function claimKeywords(

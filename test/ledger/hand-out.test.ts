@@ -3,11 +3,12 @@
  * what waits.
  */
 import assert from 'node:assert/strict'
-import { after, afterEach, before, test } from 'node:test'
+import { afterEach, before, test } from 'node:test'
 import fc from 'fast-check'
 import { type Endpoint, listOutstandingEndpoints } from '../../src/ledger/hand-out.ts'
 import { FUNCTION_RULES } from '../../src/service/functions.ts'
-import { createPlanning, type Planning } from '../support/planning.ts'
+import { lasting } from '../support/lasting.ts'
+import { createPlanning } from '../support/planning.ts'
 import { countTasksRead } from '../support/tasks-read.ts'
 
 const ENDPOINTS = Object.entries(FUNCTION_RULES).flatMap(([store, rules]) =>
@@ -18,9 +19,8 @@ const LEASED = 300
 /** A lookup of each endpoint, and the planner itself looks at both ends of an index. */
 const CONSTANT = 30
 
-let planning: Planning
+const planning = lasting(createPlanning)
 before(async () => {
-  planning = await createPlanning()
   const { sql } = planning.db
   await sql`alter table task set (autovacuum_enabled = off)`
   await sql`
@@ -30,7 +30,6 @@ before(async () => {
       ${ENDPOINTS.map(({ fn }) => fn)}::text[]) as e (store, function)`
 })
 afterEach(() => planning.db.sql`truncate task, post`)
-after(() => planning.drop())
 
 type Lease = 'none' | 'ended' | 'runs'
 

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, afterEach, before, describe, test } from 'node:test'
+import { afterEach, describe, test } from 'node:test'
 import type { Transaction } from '../../src/db/database.ts'
 import { closeEndedSlots } from '../../src/history/close-slots.ts'
 import { adoptTasks } from '../../src/ledger/adopt.ts'
@@ -17,19 +17,16 @@ import { claimPost } from '../../src/post/claim.ts'
 import { reconcileUnknownPosts } from '../../src/post/reconcile.ts'
 import { settlePost } from '../../src/post/settle.ts'
 import { countWaiting, depsOf, forgetAll, planPost } from '../post/posting.ts'
+import { lasting } from '../support/lasting.ts'
 import { readSpendDifferences } from '../support/ledger.ts'
-import { createWorld, until, type World } from '../support/world.ts'
+import { createWorld, until } from '../support/world.ts'
 
-let world: World
-before(async () => {
-  world = await createWorld()
-})
+const world = lasting(createWorld)
 afterEach(async () => {
   const differences = await readSpendDifferences(world.db.sql)
   await forgetAll(world)
   assert.deepEqual(differences, [])
 })
-after(() => world.close())
 
 /**
  * Runs the transition while another transaction holds its first task; that one then gets all its other rows

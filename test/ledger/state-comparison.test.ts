@@ -5,12 +5,13 @@
  * (docs/decisions/015-states-in-indexes.md).
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { before, test } from 'node:test'
 import { leaseReadyTasks } from '../../src/ledger/hand-out.ts'
 import { lockTasks, lockTasksOfPosts } from '../../src/ledger/lock.ts'
 import { releasePost } from '../../src/ledger/release.ts'
 import { askAgain, deferResults } from '../../src/ledger/task-failures.ts'
-import { createPlanning, type Planning } from '../support/planning.ts'
+import { lasting } from '../support/lasting.ts'
+import { createPlanning } from '../support/planning.ts'
 import { countTasksRead } from '../support/tasks-read.ts'
 
 const TASKS = 20_000
@@ -23,10 +24,9 @@ const BATCH = 100
  */
 const MOST_READ = 25
 
-let planning: Planning
+const planning = lasting(createPlanning)
 /** The tables were last looked at while no task was open. */
 before(async () => {
-  planning = await createPlanning()
   const { sql } = planning.db
   await sql`alter table task set (autovacuum_enabled = off)`
   await sql`
@@ -49,7 +49,6 @@ before(async () => {
   await sql`update task set state = case when post_id is null then 'posted'
     else 'posting' end, ended_at = null`
 })
-after(() => planning.drop())
 
 test('no index of tasks in a state answers a statement that does not say that it means all', async () => {
   const rows = await planning.db.sql<{ name: string }[]>`

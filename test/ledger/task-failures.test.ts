@@ -1,25 +1,22 @@
 import assert from 'node:assert/strict'
-import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
+import { afterEach, beforeEach, describe, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { compressBody } from '../../src/collect/kept-body.ts'
 import { deferResults, failResults, postAgain, rejectResults } from '../../src/ledger/task-failures.ts'
 import { countWaiting } from '../post/posting.ts'
+import { lasting } from '../support/lasting.ts'
 import { endAttemptPauses, readReservations } from '../support/ledger.ts'
 import { buy, clear, collect, watchKeywords } from '../support/stages.ts'
-import { createWorld, until, type World } from '../support/world.ts'
+import { createWorld, until } from '../support/world.ts'
 
-let world: World
+const world = lasting(createWorld)
 let serviceId: string
-before(async () => {
-  world = await createWorld()
-})
 beforeEach(async () => {
   await watchKeywords(world, ['yoga'], { project: 'one' })
   await watchKeywords(world, ['yoga'], { project: 'two' })
   await buy(world)
   serviceId = await readServiceId()
 })
-after(() => world.close())
 afterEach(() => clear(world))
 
 async function readServiceId(): Promise<string> {

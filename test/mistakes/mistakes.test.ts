@@ -8,14 +8,15 @@ import { readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { before, test } from 'node:test'
 import postgres from 'postgres'
 import { NO_DEVIATIONS } from '../../src/sandbox/deviations.ts'
 import { listLanguages } from '../../src/sandbox/languages.ts'
 import { listLocations } from '../../src/sandbox/locations.ts'
 import { STORES } from '../../src/sandbox/offers.ts'
 import { callCommand } from '../support/command.ts'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { lasting } from '../support/lasting.ts'
 
 const CATALOGUE = join(import.meta.dirname, 'catalogue.md')
 const FEWEST = 250
@@ -30,9 +31,8 @@ const SURFACES: Record<string, (input: string) => Promise<string>> = {
   'What settings tell': readCommand,
 }
 
-let database: TestDatabase
+const database = lasting(createTestDatabase)
 before(async () => {
-  database = await createTestDatabase()
   const { sql } = database
   for (const store of STORES) {
     const locations = listLocations(store, NO_DEVIATIONS)
@@ -52,7 +52,6 @@ before(async () => {
   await sql`insert into app_watch (id, project, store, app_id)
     values (902, 'fitness', 'ios_store', '1480010017')`
 })
-after(() => database.drop())
 
 /** What `work` makes of a transaction that is undone. */
 async function tryOut<Result>(work: (sql: postgres.TransactionSql) => Promise<Result>): Promise<Result> {

@@ -3,11 +3,12 @@
  * in order.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { before, test } from 'node:test'
 import { handOutOverdue } from '../../src/collect/enqueue-results.ts'
 import { readFigures } from '../../src/monitor/figures.ts'
 import { readProblemCounts, readProblems } from '../../src/report/status.ts'
-import { createPlanning, type Planning } from '../support/planning.ts'
+import { lasting } from '../support/lasting.ts'
+import { createPlanning } from '../support/planning.ts'
 import { countTasksRead } from '../support/tasks-read.ts'
 
 const FEW = 300
@@ -16,12 +17,10 @@ const PLANNED = 50_000
 /** Indexes grow a level. */
 const MOST_TIMES = 2
 
-let planning: Planning
+const planning = lasting(createPlanning)
 before(async () => {
-  planning = await createPlanning()
   await planning.watch('fitness', ['yoga'])
 })
-after(() => planning.drop())
 
 /** Tasks of targets of their own: half are measured and paid for, half are posted and not late. */
 async function addInOrder(from: number, to: number): Promise<void> {

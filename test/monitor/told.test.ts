@@ -3,12 +3,12 @@
  * metrics and the dashboard.
  */
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import { type Database, openDatabase } from '../../src/db/database.ts'
+import { before, describe, test } from 'node:test'
 import { createMetrics } from '../../src/monitor/metrics.ts'
 import { SETTINGS } from '../bench/settings.ts'
 import { readProblemsPanel } from '../grafana/problems-panel.ts'
-import { createTestDatabase, sayStandby, type TestDatabase } from '../support/database.ts'
+import { openTestDatabase, sayStandby } from '../support/database.ts'
+import { lasting } from '../support/lasting.ts'
 
 interface Case {
   readonly kind: string
@@ -104,23 +104,16 @@ const CASES: readonly Case[] = [
 ]
 
 describe('what an operator is told', () => {
-  let database: TestDatabase
-  let db: Database
+  const db = lasting(openTestDatabase)
   before(async () => {
-    database = await createTestDatabase()
-    db = openDatabase(database.url)
     await db.sql`insert into keyword_watch (project, store, keyword, location_code, language_code)
       values ('p', 'ios_store', 'yoga', 2840, 'en')`
     await db.sql`insert into job_run (job, slot, state, runner, started_at, ended_at)
       values ('track', now(), 'done', 'test', now(), now())`
   })
-  after(async () => {
-    await db.close()
-    await database.drop()
-  })
   const readMetrics = () => createMetrics(db, { ...SETTINGS, jobs: ['track'] }, 0).render()
   const readPanel = async () =>
-    (await readProblemsPanel(database.url)).map(({ about, kind, message }) => `${about} ${kind}: ${message}`)
+    (await readProblemsPanel(db.url)).map(({ about, kind, message }) => `${about} ${kind}: ${message}`)
 
   for (const { kind, begin, end, metric, row } of CASES) {
     test(`${kind}, in the metrics and on the dashboard, and no more when it is over`, async () => {

@@ -1,25 +1,24 @@
 /** Planning: what is due becomes a task once, whoever plans and however many at the same moment. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, before, beforeEach, describe, test } from 'node:test'
+import { before, beforeEach, describe, test } from 'node:test'
 import type { Database } from '../../src/db/database.ts'
 import { sql } from '../../src/db/sql.ts'
 import { planDueTasks } from '../../src/plan/plan.ts'
 import { claimPost } from '../../src/post/claim.ts'
+import { lasting } from '../support/lasting.ts'
 import { readReservations } from '../support/ledger.ts'
-import { createPlanning, type Planning } from '../support/planning.ts'
+import { createPlanning } from '../support/planning.ts'
 import { until } from '../support/world.ts'
 
 const BUDGET = { maxDayMicros: 10_000, maxMonthMicros: null, maxRunMicros: null }
 const TWENTY = Array.from({ length: 20 }, (_, i) => `keyword ${i}`)
 
-let planning: Planning
+const planning = lasting(createPlanning)
 let others: Database[]
 before(async () => {
-  planning = await createPlanning()
   others = [planning.openAnother(), planning.openAnother(), planning.openAnother()]
 })
-after(() => planning.drop())
 beforeEach(() => planning.clear())
 
 /** Sessions that wait for a lock of this database. */

@@ -1,7 +1,7 @@
 /** What a claim may spend: by the day on which it sends, and by what is reserved. */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, afterEach, before, describe, test } from 'node:test'
+import { afterEach, describe, test } from 'node:test'
 import type { Database } from '../../src/db/database.ts'
 import { sql } from '../../src/db/sql.ts'
 import { adoptTasks } from '../../src/ledger/adopt.ts'
@@ -9,6 +9,7 @@ import { lockLedger } from '../../src/ledger/lock.ts'
 import { parseTag, type TaskTag } from '../../src/ledger/tag.ts'
 import { postAgain } from '../../src/ledger/task-failures.ts'
 import { claimPost } from '../../src/post/claim.ts'
+import { lasting } from '../support/lasting.ts'
 import {
   endAttemptPauses,
   readReservations,
@@ -16,10 +17,9 @@ import {
   recount,
   setTimeZone,
 } from '../support/ledger.ts'
-import { createWorld, until, type World } from '../support/world.ts'
+import { createWorld, until } from '../support/world.ts'
 import {
   answered,
-  answerOf,
   claimAt,
   clientThat,
   countStates,
@@ -35,16 +35,12 @@ import {
   work,
 } from './posting.ts'
 
-let world: World
-before(async () => {
-  world = await createWorld()
-})
+const world = lasting(createWorld)
 afterEach(async () => {
   const differences = await readSpendDifferences(world.db.sql)
   await forgetAll(world)
   assert.deepEqual(differences, [])
 })
-after(() => world.close())
 
 /** Watches a keyword, plans it and claims its post; returns its task. */
 async function claimNext(db: Database, keyword: string): Promise<TaskTag> {

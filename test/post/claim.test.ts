@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, afterEach, before, describe, test } from 'node:test'
+import { afterEach, describe, test } from 'node:test'
 import type { Database } from '../../src/db/database.ts'
 import { sql } from '../../src/db/sql.ts'
 import { closeEndedSlots } from '../../src/history/close-slots.ts'
@@ -8,8 +8,9 @@ import { claimPost } from '../../src/post/claim.ts'
 import { Secret } from '../../src/secret.ts'
 import { AppDataClient } from '../../src/service/client.ts'
 import { stall, startWireServer } from '../service/wire-server.ts'
+import { lasting } from '../support/lasting.ts'
 import { readSpendDifferences } from '../support/ledger.ts'
-import { createWorld, until, type World } from '../support/world.ts'
+import { createWorld, until } from '../support/world.ts'
 import {
   answered,
   answerOf,
@@ -31,16 +32,12 @@ import {
   work,
 } from './posting.ts'
 
-let world: World
-before(async () => {
-  world = await createWorld({ sandbox: { readyMs: 3_600_000 } })
-})
+const world = lasting(() => createWorld({ sandbox: { readyMs: 3_600_000 } }))
 afterEach(async () => {
   const differences = await readSpendDifferences(world.db.sql)
   await forgetAll(world)
   assert.deepEqual([...differences], [])
 })
-after(() => world.close())
 
 /** When the slot of the only task ends, which is at the same moment as the next one begins. */
 async function readSlotEnd(): Promise<string> {

@@ -1,19 +1,16 @@
 /** A database that is far away: permits are counted in round trips, so that posts are sent all the same. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { openDatabase } from '../../src/db/database.ts'
 import { describeDistance, permitValidMs, validMsAt } from '../../src/db/round-trip.ts'
 import { workPost } from '../../src/post/work-post.ts'
 import { TIMINGS } from '../../src/timings.ts'
 import { startDatabaseProxy } from '../support/database-proxy.ts'
-import { createWorld, type World } from '../support/world.ts'
+import { lasting } from '../support/lasting.ts'
+import { createWorld } from '../support/world.ts'
 import { depsOf, planPost } from './posting.ts'
 
-let world: World
-before(async () => {
-  world = await createWorld()
-})
-after(() => world.close())
+const world = lasting(createWorld)
 
 test('a post that comes too late is not sent, and the next one has the time that its way takes', async (t) => {
   const { url } = await startDatabaseProxy(t, world.db.url, { delayMs: 70 })

@@ -1,18 +1,15 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, afterEach, before, describe, test } from 'node:test'
+import { afterEach, describe, test } from 'node:test'
 import { packTasks } from '../../src/ledger/plan-tasks.ts'
 import { releasePost } from '../../src/ledger/release.ts'
 import { claimPost } from '../../src/post/claim.ts'
-import { createWorld, type World } from '../support/world.ts'
+import { lasting } from '../support/lasting.ts'
+import { createWorld } from '../support/world.ts'
 import { countStates, depsOf, forgetAll, planPost, planPosts, readMoney, watch, work } from './posting.ts'
 
-let world: World
-before(async () => {
-  world = await createWorld({ sandbox: { readyMs: 3_600_000 } })
-})
+const world = lasting(() => createWorld({ sandbox: { readyMs: 3_600_000 } }))
 afterEach(() => forgetAll(world))
-after(() => world.close())
 
 const KEYWORDS = ['a', 'b', 'c', 'd', 'e']
 

@@ -1,16 +1,13 @@
 import assert from 'node:assert/strict'
-import { after, afterEach, before, test } from 'node:test'
+import { afterEach, test } from 'node:test'
 import { reconcileUnknownPosts } from '../../src/post/reconcile.ts'
+import { lasting } from '../support/lasting.ts'
 import { buy, collect, tamper } from '../support/stages.ts'
-import { createWorld, type World } from '../support/world.ts'
+import { createWorld } from '../support/world.ts'
 import { countStates, forgetAll, readMoney, watch } from './posting.ts'
 
-let world: World
-before(async () => {
-  world = await createWorld()
-})
+const world = lasting(createWorld)
 afterEach(() => forgetAll(world))
-after(() => world.close())
 
 const options = () => ({ quietMs: 0, overdueAfterMs: world.settings.overdueAfterMs })
 

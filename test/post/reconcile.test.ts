@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, afterEach, before, describe, type TestContext, test } from 'node:test'
+import { afterEach, describe, type TestContext, test } from 'node:test'
 import { RejectedError, UnreadableError } from '../../src/errors.ts'
 import { countSendingPosts, readUnknownPosts } from '../../src/ledger/posts.ts'
 import { claimPost } from '../../src/post/claim.ts'
@@ -10,7 +10,8 @@ import { settlePost } from '../../src/post/settle.ts'
 import type { AppDataClient } from '../../src/service/client.ts'
 import type { TaskIdQuery, TaskIdRow } from '../../src/service/task-ids.ts'
 import { putFaults } from '../support/faults.ts'
-import { createWorld, type World } from '../support/world.ts'
+import { lasting } from '../support/lasting.ts'
+import { createWorld } from '../support/world.ts'
 import { startLossyProxy } from './lossy-proxy.ts'
 import {
   answerOf,
@@ -28,12 +29,8 @@ import {
 const MINUTE_MS = 60_000
 const QUIET_MS = 20 * MINUTE_MS
 
-let world: World
-before(async () => {
-  world = await createWorld({ sandbox: { readyMs: 3_600_000 } })
-})
+const world = lasting(() => createWorld({ sandbox: { readyMs: 3_600_000 } }))
 afterEach(() => forgetAll(world))
-after(() => world.close())
 
 function reconcile(client: AppDataClient = world.client) {
   return reconcileUnknownPosts(world.db, client, { quietMs: QUIET_MS, overdueAfterMs: MINUTE_MS })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { syncBuiltinESMExports } from 'node:module'
-import { after, afterEach, before, describe, type TestContext, test } from 'node:test'
+import { afterEach, describe, type TestContext, test } from 'node:test'
 import timers from 'node:timers/promises'
 import { releasePost } from '../../src/ledger/release.ts'
 import { formatTag, parseTag } from '../../src/ledger/tag.ts'
@@ -10,7 +10,8 @@ import { settlePost, sortAnswers } from '../../src/post/settle.ts'
 import { sweepPosts } from '../../src/post/sweep.ts'
 import { AppDataClient } from '../../src/service/client.ts'
 import type { PostOutcome } from '../../src/service/post-tasks.ts'
-import { createWorld, type World } from '../support/world.ts'
+import { lasting } from '../support/lasting.ts'
+import { createWorld } from '../support/world.ts'
 import {
   answered,
   answerOf,
@@ -26,12 +27,8 @@ import {
   work,
 } from './posting.ts'
 
-let world: World
-before(async () => {
-  world = await createWorld({ sandbox: { readyMs: 3_600_000 } })
-})
+const world = lasting(() => createWorld({ sandbox: { readyMs: 3_600_000 } }))
 afterEach(() => forgetAll(world))
-after(() => world.close())
 
 async function claimKeywords(keywords: readonly string[]): Promise<ClaimedPost> {
   return claimOne(await planPost(world, keywords))

@@ -1,21 +1,18 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, afterEach, before, test } from 'node:test'
+import { afterEach, test } from 'node:test'
 import { lockLedger } from '../../src/ledger/lock.ts'
 import { packTasks } from '../../src/ledger/plan-tasks.ts'
 import { readFigures } from '../../src/monitor/figures.ts'
 import { claimPost } from '../../src/post/claim.ts'
 import { settlePost } from '../../src/post/settle.ts'
 import { type Swept, sweepPosts } from '../../src/post/sweep.ts'
-import { createWorld, until, type World } from '../support/world.ts'
+import { lasting } from '../support/lasting.ts'
+import { createWorld, until } from '../support/world.ts'
 import { answerOf, countStates, depsOf, forgetAll, planPost, readMoney } from './posting.ts'
 
-let world: World
-before(async () => {
-  world = await createWorld()
-})
+const world = lasting(createWorld)
 afterEach(() => forgetAll(world))
-after(() => world.close())
 
 const NO_BUDGET = { maxDayMicros: 1_000_000_000, maxMonthMicros: null, maxRunMicros: null }
 

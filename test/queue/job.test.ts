@@ -1,21 +1,20 @@
 import assert from 'node:assert/strict'
 import { EventEmitter, once } from 'node:events'
-import { after, afterEach, before, test } from 'node:test'
+import { afterEach, before, test } from 'node:test'
 import { UnavailableError } from '../../src/errors.ts'
 import { BUSY, endLostRuns, enqueueRun, executeJob, type Job, recordMissedRun } from '../../src/queue/job.ts'
 import { startRunner } from '../../src/queue/runner.ts'
-import { createWorld, until, type World, type WorldRunner } from '../support/world.ts'
+import { lasting } from '../support/lasting.ts'
+import { createWorld, until, type WorldRunner } from '../support/world.ts'
 
-let world: World
+const world = lasting(createWorld)
 let first: WorldRunner
 let second: WorldRunner
 before(async () => {
-  world = await createWorld()
   first = await world.openRunner()
   second = await world.openRunner()
 })
 afterEach(() => world.db.sql`truncate job_run`)
-after(() => world.close())
 
 const SLOT = new Date('2026-11-21T03:00:00Z')
 

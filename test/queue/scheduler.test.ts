@@ -1,16 +1,13 @@
 import assert from 'node:assert/strict'
-import { after, afterEach, before, describe, test } from 'node:test'
+import { afterEach, describe, test } from 'node:test'
 import { enqueueRun, type Job } from '../../src/queue/job.ts'
 import { listNextTicks, startScheduler } from '../../src/queue/scheduler.ts'
 import { migrateLater } from '../support/database.ts'
-import { createWorld, until, type World } from '../support/world.ts'
+import { lasting } from '../support/lasting.ts'
+import { createWorld, until } from '../support/world.ts'
 
-let world: World
-before(async () => {
-  world = await createWorld()
-})
+const world = lasting(createWorld)
 afterEach(() => world.db.sql`truncate job_run`)
-after(() => world.close())
 
 function jobOf(name: string, fields: Partial<Job> = {}): Job {
   return {

@@ -2,7 +2,7 @@
  * From 80 % on a person should know that money runs short: once a day, and for every budget that there is.
  */
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, test } from 'node:test'
+import { beforeEach, describe, test } from 'node:test'
 import { pino } from 'pino'
 import { track } from '../../jobs/track.ts'
 import { sql } from '../../src/db/sql.ts'
@@ -10,7 +10,7 @@ import { executeJob } from '../../src/queue/job.ts'
 import { readBudgets } from '../../src/report/money.ts'
 import { lasting } from '../support/lasting.ts'
 import { createPlanning } from '../support/planning.ts'
-import { createWorld, type World } from '../support/world.ts'
+import { createWorld } from '../support/world.ts'
 
 const planning = lasting(createPlanning)
 beforeEach(async () => {
@@ -95,13 +95,11 @@ describe('a warning', () => {
 })
 
 describe('the job `track`', () => {
-  let world: World
-  before(async () => {
-    world = await createWorld({
+  const world = lasting(() =>
+    createWorld({
       settings: { budget: { maxDayMicros: 2400, maxMonthMicros: null, maxRunMicros: null } },
-    })
-  })
-  after(() => world.close())
+    }),
+  )
 
   test('logs a warning once a day for each budget, and keeps in its summary which', async () => {
     const logged: unknown[] = []

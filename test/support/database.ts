@@ -5,6 +5,7 @@
 
 import { randomBytes } from 'node:crypto'
 import postgres from 'postgres'
+import { type Database, openDatabase } from '../../src/db/database.ts'
 import { moveClock } from './moved-clock.ts'
 
 /**
@@ -33,6 +34,17 @@ export interface TestDatabase {
 /** A database with all migrations of the project applied. */
 export function createTestDatabase(): Promise<TestDatabase> {
   return createDatabase(environment('TEST_TEMPLATE_DATABASE'))
+}
+
+/** A client of the product's own on a database with all migrations applied; closing it drops the database. */
+export async function openTestDatabase(): Promise<Database> {
+  const { url, drop } = await createTestDatabase()
+  const db = openDatabase(url)
+  const close = async () => {
+    await db.close()
+    await drop()
+  }
+  return { ...db, close }
 }
 
 /**

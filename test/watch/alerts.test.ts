@@ -5,33 +5,22 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
-import { type Database, openDatabase } from '../../src/db/database.ts'
+import { before, test } from 'node:test'
+import type { Database } from '../../src/db/database.ts'
 import { sql } from '../../src/db/sql.ts'
 import { openWatchExport } from '../../src/watch/export.ts'
 import { importWatches } from '../../src/watch/import.ts'
 import { ALERTS } from '../../src/watch/kinds.ts'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { openTestDatabase } from '../support/database.ts'
+import { lasting } from '../support/lasting.ts'
 
 const GUIDE = join(import.meta.dirname, '../../docs/alerts.md')
 
-let from: TestDatabase
-let to: TestDatabase
-let source: Database
-let target: Database
+const source = lasting(openTestDatabase)
+const target = lasting(openTestDatabase)
 before(async () => {
-  from = await createTestDatabase()
-  to = await createTestDatabase()
-  source = openDatabase(from.url)
-  target = openDatabase(to.url)
   for (const { sql: db } of [source, target])
     await db`insert into project (name) values ('fitness'), ('learning')`
-})
-after(async () => {
-  await source.close()
-  await target.close()
-  await from.drop()
-  await to.drop()
 })
 
 async function exportAll(db: Database): Promise<string> {
@@ -130,7 +119,7 @@ test('brought in where it came from it changes nothing, and elsewhere it makes t
   assert.doesNotMatch(csv, /(^|,)"?[=+@]/m, 'no cell is a formula')
   // Rules may stand before the channels that they name.
   const [header = '', ...lines] = csv.trimEnd().split('\n')
-  await to.sql`truncate alert_rule, alert_channel cascade`
+  await target.sql`truncate alert_rule, alert_channel cascade`
   const turned = [header, lines.slice(-1), ...lines.slice(0, -1)].join('\n')
   assert.deepEqual(await count(target, turned), { ...NOTHING, added: rows.length })
 })
@@ -178,13 +167,13 @@ test('a row that breaks a rule is refused alone, in a sentence', async () => {
 test('what replaces a project disables its other rules, and no channel', async () => {
   const csv = 'rule,channel,project,kind\nplain,ops,fitness,outage\n'
   const { disabled } = await count(target, csv, { replace: 'fitness' })
-  const rows = await to.sql`select name, enabled from alert_rule where project = 'fitness' order by 1`
+  const rows = await target.sql`select name, enabled from alert_rule where project = 'fitness' order by 1`
   assert.deepEqual(
     rows.filter(({ enabled }) => enabled).map(({ name }) => name),
     ['plain'],
   )
   assert.equal(disabled, 2)
-  const [channel] = await to.sql`select enabled from alert_channel where name = 'mail'`
+  const [channel] = await target.sql`select enabled from alert_channel where name = 'mail'`
   assert.equal(channel?.enabled, true)
 })
 

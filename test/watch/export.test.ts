@@ -1,28 +1,15 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { type Database, openDatabase } from '../../src/db/database.ts'
+import { test } from 'node:test'
+import type { Database } from '../../src/db/database.ts'
 import { sql } from '../../src/db/sql.ts'
 import { openWatchExport } from '../../src/watch/export.ts'
 import { importWatches } from '../../src/watch/import.ts'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { openTestDatabase } from '../support/database.ts'
+import { lasting } from '../support/lasting.ts'
 import { APP_WATCH, CHART_WATCH, KEYWORD_WATCH } from '../support/watchlist.ts'
 
-let from: TestDatabase
-let to: TestDatabase
-let source: Database
-let target: Database
-before(async () => {
-  from = await createTestDatabase()
-  to = await createTestDatabase()
-  source = openDatabase(from.url)
-  target = openDatabase(to.url)
-})
-after(async () => {
-  await source.close()
-  await target.close()
-  await from.drop()
-  await to.drop()
-})
+const source = lasting(openTestDatabase)
+const target = lasting(openTestDatabase)
 
 async function exportAll(db: Database): Promise<string> {
   let csv = ''

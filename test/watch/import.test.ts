@@ -1,19 +1,10 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
-import { type Database, openDatabase } from '../../src/db/database.ts'
+import { beforeEach, test } from 'node:test'
 import { importWatches } from '../../src/watch/import.ts'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { openTestDatabase } from '../support/database.ts'
+import { lasting } from '../support/lasting.ts'
 
-let database: TestDatabase
-let db: Database
-before(async () => {
-  database = await createTestDatabase()
-  db = openDatabase(database.url)
-})
-after(async () => {
-  await db.close()
-  await database.drop()
-})
+const db = lasting(openTestDatabase)
 beforeEach(async () => {
   await db.sql`delete from keyword_watch`
   await db.sql`delete from app_watch`

@@ -106,11 +106,7 @@ describe('readConfig', () => {
     })
     assert.equal(config.heartbeatUrl?.reveal(), 'https://beats.example.com/abc')
     assert.deepEqual(config.reports, { folder: '/var/www/ranks', title: 'Acme', logo: '/etc/acme.svg' })
-    assert.deepEqual(config.budget, {
-      maxDayMicros: 250_000,
-      maxMonthMicros: 7_000_001,
-      maxRunMicros: 1200,
-    })
+    assert.deepEqual(config.budget, { maxDayMicros: 250_000, maxMonthMicros: 7_000_001, maxRunMicros: 1200 })
     assert.deepEqual([config.callsPerMinute, config.maxConcurrentRequests, config.maxAttempts], [3, 1, 10])
     assert.deepEqual([config.reconcileQuietMs, config.overdueAfterMs], [3_600_000, 90_000])
     assert.deepEqual([config.home, config.logLevel], ['/var/lib/storerank', 'debug'])

@@ -101,7 +101,7 @@ async function evaluate(
 /**
  * An event that lies between the two ends of a comparison, in the same direction, has told it already: a
  * competitor that overtook an own app did so whichever way that moved since. In the order of slots: what
- * comes late is told of its own slot. `offset 0` has it looked up by its key.
+ * comes late is told of its own slot. The optimization fence has it looked up by its key.
  */
 async function insertEvents(
   tx: Transaction,

@@ -211,7 +211,7 @@ export async function proposeKeywords(
       select r.slot, r.app_ids from ranking_row r where r.target_id = t.id and r.gap is null
         order by r.slot desc limit 1
     ) latest
-    cross join lateral (select array_position(latest.app_ids, a.id) as rank offset 0) found
+    cross join lateral (select array_position(latest.app_ids, a.id) as rank) found
     left join location l on l.store = t.store and l.code = t.location_code
     where a.app_id = ${appId} and found.rank is not null
       and not exists (select from watch_period w where w.target_id = t.id and w.project = p.project

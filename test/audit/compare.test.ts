@@ -3,7 +3,7 @@ import { describe, type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import { auditPosted } from '../../src/audit/audit.ts'
 import type { TaskIdRow } from '../../src/service/task-ids.ts'
-import { forgetAll, readMoney, readOwnBooks, watch } from '../post/posting.ts'
+import { countWaiting, forgetAll, readMoney, readOwnBooks, watch } from '../post/posting.ts'
 import { recount } from '../support/ledger.ts'
 import { buy, collect, watchKeywords } from '../support/stages.ts'
 import { until, type World } from '../support/world.ts'
@@ -32,13 +32,7 @@ describe('books that agree', () => {
     await collect(world)
     const before = await readMoney(world.db)
     for (let audits = 0; audits < 2; audits += 1) {
-      assert.deepEqual(await auditAll(world), {
-        listed: 2,
-        recorded: 0,
-        adjusted: 0,
-        missing: 0,
-        unknown: 0,
-      })
+      assert.deepEqual(await auditAll(world), { listed: 2, recorded: 0, adjusted: 0, missing: 0, unknown: 0 })
     }
     assert.deepEqual(await readMoney(world.db), before)
     assert.deepEqual(await readProblems(world), [])
@@ -214,11 +208,7 @@ test('two audits go one after the other, so that they never wait for each other 
   const waiting = await world.db.begin(async (tx) => {
     await tx`select wait_for_lock('audit')`
     const second = auditAll(world)
-    await until('the second audit waits', async () => {
-      const waiters = await world.db.sql`
-        select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-      return waiters.length > 0
-    })
+    await until('the second audit waits', async () => (await countWaiting(world)) > 0)
     return [second]
   })
   assert.equal((await waiting[0])?.listed, 0)

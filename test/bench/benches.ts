@@ -126,13 +126,7 @@ export const BENCHES: Readonly<Record<string, Bench>> = {
     figures: ASKED,
     measure: askQuestions,
   },
-  decade: {
-    what: 'the same of ten years',
-    of: 'days',
-    size: 3_650,
-    figures: ASKED,
-    measure: askQuestions,
-  },
+  decade: { what: 'the same of ten years', of: 'days', size: 3_650, figures: ASKED, measure: askQuestions },
   alerts: {
     what: 'eight rules of alerts over the results of a day',
     of: 'keywords',

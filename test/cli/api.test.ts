@@ -124,9 +124,7 @@ describe('storerank api', () => {
 
     const poor = await callCommand(
       ['api', 'app_listings/search/live', '--project', 'research', 'title=yoga'],
-      {
-        env: { ...env, MAX_USD_PER_DAY: '0.02' },
-      },
+      { env: { ...env, MAX_USD_PER_DAY: '0.02' } },
     )
     assert.deepEqual([poor.code, /Nothing was sent\. Raise the budget/.test(poor.stderr)], [3, true])
     assert.match((await search('title=yoga')).stderr, /Say which project pays for the search/)
@@ -149,9 +147,7 @@ describe('storerank api', () => {
     const { code, stdout } = await api(
       'app_searches/task_post',
       ['keyword=yoga', 'location_code=2840', 'depth=701'],
-      {
-        json: false,
-      },
+      { json: false },
     )
     assert.equal(code, 1)
     assert.match(stdout, /depth must be a whole number from 1 to 700; it is 701/)

@@ -51,9 +51,7 @@ test('ten times the rows take no ten times the memory, in each format', async (t
 })
 
 test('a reader that has enough ends it without a complaint', async (t) => {
-  const { child, ended } = startCommand(t, ['export', 'select generate_series(1, 1000000000) as n'], {
-    env,
-  })
+  const { child, ended } = startCommand(t, ['export', 'select generate_series(1, 1000000000) as n'], { env })
   child.stdout?.once('data', () => child.stdout?.destroy())
   const { code, stderr } = await ended
   assert.equal(code, 0, stderr)

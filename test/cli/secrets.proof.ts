@@ -36,12 +36,7 @@ let database: TestDatabase
 const role = `runner_${randomBytes(6).toString('hex')}`
 
 before(async () => {
-  sandbox = await startSandbox({
-    readyMs: 0,
-    readyListsPerMinute: 1000,
-    login: LOGIN,
-    password: PASSWORD,
-  })
+  sandbox = await startSandbox({ readyMs: 0, readyListsPerMinute: 1000, login: LOGIN, password: PASSWORD })
   database = await createTestDatabase()
   const password = DATABASE_PASSWORD.replaceAll("'", "''")
   await database.sql.unsafe(`create role ${role} superuser login password '${password}'`)

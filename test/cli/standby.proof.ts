@@ -23,9 +23,7 @@ const BY_DAYS = `
     and p.pronargs - p.pronargdefaults <= 3 order by 1`
 
 test('a standby answers sql, status, plan, report, export and every view as its primary does, and refuses ' +
-  'what writes', {
-  skip: programs === undefined && `no pg_basebackup in ${FOLDER_OF_DEBIAN}`,
-}, async (t) => {
+  'what writes', { skip: programs === undefined && `no pg_basebackup in ${FOLDER_OF_DEBIAN}` }, async (t) => {
   const pair = await startPair(t, programs ?? '')
   const home = await makeCommandHome(t)
   await buy(t, home, pair.primary)

@@ -5,11 +5,13 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import type { FaultSettingsInput } from '../../src/sandbox/faults.ts'
 import { startSandbox } from '../../src/sandbox/server.ts'
 import { formatUsd } from '../../src/text/money.ts'
 import { callCommand, makeCommandHome } from '../support/command.ts'
 import { restoreCopy } from '../support/copy.ts'
 import { createTestDatabase } from '../support/database.ts'
+import { putFaults } from '../support/faults.ts'
 import { endAttemptPauses } from '../support/ledger.ts'
 
 const LOGIN = 'operator@example.com'
@@ -112,15 +114,8 @@ test('recover says what it charged, and which results cannot be had any more', a
   const watch = (from: number, to: number) => original.sql`
     insert into keyword_watch (project, store, keyword, location_code, language_code, depth)
     select 'p', 'ios_store', 'yoga ' || n, 2840, 'en', 100 from generate_series(${from}::int, ${to}::int) n`
-  const setFaults = (faults: object) =>
-    fetch(`${sandbox.url}/faults`, {
-      method: 'PUT',
-      headers: {
-        'content-type': 'application/json',
-        authorization: `Basic ${Buffer.from(`${LOGIN}:${PASSWORD}`).toString('base64')}`,
-      },
-      body: JSON.stringify(faults),
-    })
+  const setFaults = (faults: FaultSettingsInput) =>
+    putFaults(sandbox.url, faults, { login: LOGIN, password: PASSWORD })
 
   await watch(1, 1)
   assert.equal((await call(['run'], original)).code, 0)

@@ -143,10 +143,7 @@ describe('the ready lists', () => {
     const tags = ['another program', ofAnotherDatabase, undefined]
     const answer = await fetch(url, {
       method: 'POST',
-      headers: {
-        authorization: `Basic ${btoa('sandbox:sandbox')}`,
-        'content-type': 'application/json',
-      },
+      headers: { authorization: `Basic ${btoa('sandbox:sandbox')}`, 'content-type': 'application/json' },
       body: JSON.stringify(tags.map((tag) => ({ keyword: 'chess', location_code: 2840, tag }))),
     })
     assert.equal(((await answer.json()) as { tasks_error: number }).tasks_error, 0)

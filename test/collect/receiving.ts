@@ -119,9 +119,7 @@ export async function buyTasks(...bought: Parameters<typeof buyUnread>): Promise
 export async function readAnswer(world: World, id: string): Promise<string> {
   const response = await fetch(
     `${world.sandboxUrl}/v3/app_data/ios_store/app_searches/task_get/advanced/${id}`,
-    {
-      headers: { authorization: `Basic ${btoa('sandbox:sandbox')}` },
-    },
+    { headers: { authorization: `Basic ${btoa('sandbox:sandbox')}` } },
   )
   return response.text()
 }

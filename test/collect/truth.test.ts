@@ -8,7 +8,8 @@ import { gunzipSync } from 'node:zlib'
 import { type Answered, findContradiction } from '../../src/collect/contradiction.ts'
 import type { FetchItem } from '../../src/ledger/hand-out.ts'
 import type { FaultSettingsInput } from '../../src/sandbox/faults.ts'
-import { askSandbox, countStates, readMoney } from '../post/posting.ts'
+import { countStates, readMoney } from '../post/posting.ts'
+import { putFaults } from '../support/faults.ts'
 import { lasting } from '../support/lasting.ts'
 import { askedEnough, buy, clear, collect, collectPaused, tamper, watchKeywords } from '../support/stages.ts'
 import { createWorld } from '../support/world.ts'
@@ -20,7 +21,7 @@ afterEach(async () => {
   await clear(world)
 })
 
-const setFaults = (faults: FaultSettingsInput) => askSandbox(world, 'PUT', '/faults', faults)
+const setFaults = (faults: FaultSettingsInput) => putFaults(world.sandboxUrl, faults)
 
 /** What the history has of each keyword. */
 async function readRankings() {

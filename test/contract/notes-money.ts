@@ -225,10 +225,7 @@ covers('notes.refunds', 'a search is charged for what it returned, and the rest 
     world.later()
     assert.equal(cost, 0.0084)
     const costIn = async () => {
-      const range = {
-        datetime_from: stamp(world.clock.nowMs - DAY_MS),
-        datetime_to: stamp(presentOf(world)),
-      }
+      const range = { datetime_from: stamp(world.clock.nowMs - DAY_MS), datetime_to: stamp(presentOf(world)) }
       return (await world.post('/v3/app_data/id_list', [range])).tasks[0].result[0].cost
     }
     assert.equal(await costIn(), 0.0084)

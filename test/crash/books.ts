@@ -105,11 +105,7 @@ async function copyBook(sql: postgres.Sql, { url, clockOffsetMs }: SandboxServer
   await sleep(LIST_LAG_MS)
   const listedToMs = Date.now() + clockOffsetMs - LIST_LAG_MS
   const rows: BookRow[] = []
-  const range = {
-    datetime_from: stamp(listedToMs - DAY_MS),
-    datetime_to: stamp(listedToMs),
-    sort: 'asc',
-  }
+  const range = { datetime_from: stamp(listedToMs - DAY_MS), datetime_to: stamp(listedToMs), sort: 'asc' }
   for (let offset = 0; ; offset += PAGE) {
     const page = await ask<BookRow[]>(url, 'app_data/id_list', [
       { ...range, offset, limit: PAGE, include_metadata: true },

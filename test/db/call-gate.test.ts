@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
 import { createCallGate } from '../../src/db/call-gate.ts'
 import { endCall, startBefore } from '../../src/db/call-window.ts'
 import { openDatabase } from '../../src/db/database.ts'

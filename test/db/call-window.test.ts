@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
 import fc from 'fast-check'
 import { askForPermit, endCall, takePermits } from '../../src/db/call-window.ts'
 import type { CallKind } from '../../src/service/transport.ts'

@@ -52,9 +52,7 @@ describe('the partitions of the history', () => {
   test('a slot without a partition is refused, not lost', async () => {
     await assert.rejects(
       list.sql`insert into ranking (target_id, slot, gap) values (1, '2026-05-01', 'missed')`,
-      {
-        code: '23514',
-      },
+      { code: '23514' },
     )
   })
 

@@ -79,9 +79,7 @@ async function startPooler(t: TestContext, url: string, mode: string, settings =
   const child = spawn(
     PGBOUNCER,
     asRoot ? ['-u', 'nobody', join(folder, 'pgbouncer.ini')] : [join(folder, 'pgbouncer.ini')],
-    {
-      stdio: 'ignore',
-    },
+    { stdio: 'ignore' },
   )
   t.after(async () => {
     child.kill('SIGTERM')

@@ -5,7 +5,6 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { analyzeGrownTables } from '../../src/db/analyze.ts'
-import { openDatabase } from '../../src/db/database.ts'
 import { fillHistory } from '../bench/history.ts'
 import { QUESTIONS } from '../bench/questions.ts'
 import { openTestDatabase } from '../support/database.ts'
@@ -125,8 +124,7 @@ for (const statistics of [false, true]) {
 }
 
 test('one keyword of a thousand is found without the others, also without statistics', async () => {
-  const large = await createTestDatabase()
-  const largeDb = openDatabase(large.url)
+  const largeDb = await openTestDatabase()
   try {
     await fillHistory(largeDb, { keywords: 1000, days: 2, apps: 10 }, () => undefined)
     const query = `select target_id from list_period where project = 'bench' and keyword = 'keyword 7'`
@@ -138,6 +136,5 @@ test('one keyword of a thousand is found without the others, also without statis
     assert.ok(without < 100 && withThem < 100, `${without} and ${withThem}`)
   } finally {
     await largeDb.close()
-    await large.drop()
   }
 })

@@ -87,10 +87,7 @@ const APP_RULES: Record<string, object[]> = {
   app_id_form_by_store: [
     ...['12', '0123456', 'com.acme.yoga', '12345678901234567890', ''].map((appId) => ({ app_id: appId })),
     ...['yoga', '1001', '9com.acme', 'com..acme', 'com.acme.', 'com.acme-yoga', `com.${'x'.repeat(252)}`].map(
-      (appId) => ({
-        store: 'android_store',
-        app_id: appId,
-      }),
+      (appId) => ({ store: 'android_store', app_id: appId }),
     ),
   ],
   label_1_to_200: [{ label: '' }, { label: 'x'.repeat(201) }],

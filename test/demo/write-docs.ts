@@ -27,9 +27,7 @@ try {
   const made = spawnSync(
     process.execPath,
     [join(PROJECT, 'src/cli/storerank.js'), 'demo', '--folder', home],
-    {
-      stdio: ['ignore', 'ignore', 'inherit'],
-    },
+    { stdio: ['ignore', 'ignore', 'inherit'] },
   )
   if (made.status !== 0) throw new Error('The demo could not be made.')
   const server = await attachEmbedded({ home, database: 'storerank_sandbox' })

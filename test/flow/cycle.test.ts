@@ -26,10 +26,7 @@ async function cycle(
 ) {
   // Each cycle begins with calls whose kind has few permits a minute.
   await world.db.sql`delete from api_call where kind = 'status'`
-  const { context, stop } = await world.openRunner({
-    ...(url === undefined ? {} : { url }),
-    settings,
-  })
+  const { context, stop } = await world.openRunner({ ...(url === undefined ? {} : { url }), settings })
   try {
     return await runCycle(context, await startRunner(context, []), jobs, options)
   } finally {

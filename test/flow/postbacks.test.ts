@@ -9,6 +9,7 @@ import type { FaultSettingsInput } from '../../src/sandbox/faults.ts'
 import { Secret } from '../../src/secret.ts'
 import { openReceiver } from '../collect/receiving.ts'
 import { countStates, forgetAll, planPosts, readMoney, readOwnBooks, watch } from '../post/posting.ts'
+import { putFaults } from '../support/faults.ts'
 import { lasting } from '../support/lasting.ts'
 import { readSpendDifferences } from '../support/ledger.ts'
 import { createWorld, until, type WorldRunner } from '../support/world.ts'
@@ -36,14 +37,7 @@ async function openDelivery(t: TestContext, overdueAfterMs = 3_600_000) {
   return { ...receiving, runner }
 }
 
-async function setFaults(faults: FaultSettingsInput) {
-  const response = await fetch(`${world.sandboxUrl}/faults`, {
-    method: 'PUT',
-    headers: { authorization: `Basic ${btoa('sandbox:sandbox')}`, 'content-type': 'application/json' },
-    body: JSON.stringify(faults),
-  })
-  assert.equal(response.status, 200)
-}
+const setFaults = (faults: FaultSettingsInput) => putFaults(world.sandboxUrl, faults)
 
 async function countCalls(kind: string): Promise<number> {
   const [row] = await world.db.sql<{ calls: number }[]>`

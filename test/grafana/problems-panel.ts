@@ -14,10 +14,7 @@ export async function readProblemsPanel(url: string) {
       return rows
     }
     const now = Date.now()
-    const day = {
-      from: new Date(now - 86_400_000).toISOString(),
-      to: new Date(now + 60_000).toISOString(),
-    }
+    const day = { from: new Date(now - 86_400_000).toISOString(), to: new Date(now + 60_000).toISOString() }
     const chosen = await choose(dashboard, day, {}, query)
     const panel = dashboard.panels.find(({ title }) => title === PANEL)
     return await query(fill(panel?.targets[0]?.rawSql ?? '', chosen, dashboard.templating.list))

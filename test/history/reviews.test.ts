@@ -8,6 +8,7 @@ import fc from 'fast-check'
 import type { Fetched } from '../../src/collect/fetch.ts'
 import { openDatabase } from '../../src/db/database.ts'
 import { mergeReviews, type SeenReview, upsertReviews } from '../../src/history/reviews.ts'
+import { countWaiting } from '../post/posting.ts'
 import { lasting } from '../support/lasting.ts'
 import {
   askedEnough,
@@ -237,9 +238,7 @@ describe('captures of the same reviews', () => {
       minute: fc.nat({ max: 59 }),
       shown: fc.uniqueArray(
         fc.record({ review: fc.nat({ max: 5 }), title: fc.constantFrom('a', 'b', 'c') }),
-        {
-          selector: ({ review }) => review,
-        },
+        { selector: ({ review }) => review },
       ),
     }),
     { selector: ({ minute }) => minute, maxLength: 5 },
@@ -342,18 +341,11 @@ describe('captures of the same reviews', () => {
       const each = others.map((other, index) =>
         other.begin((own) => upsertReviews(own, index % 2 === 0 ? seen : seen.toReversed())),
       )
-      await until('all of them wait', async () => (await countWaiting()) === each.length)
+      await until('all of them wait', async () => (await countWaiting(world)) === each.length)
       return { each }
     })
     await Promise.all(all.each)
     assert.equal(await countReviews(), 200)
     for (const other of others) await other.close()
   })
-
-  async function countWaiting(): Promise<number> {
-    const [row] = await world.db.sql<{ waiting: number }[]>`
-      select count(*) as waiting from pg_stat_activity where datname = current_database()
-        and wait_event_type = 'Lock'`
-    return row?.waiting ?? 0
-  }
 })

@@ -9,6 +9,7 @@ import { LeaseLostError } from '../../src/errors.ts'
 import { createDictionary } from '../../src/history/dictionary.ts'
 import { type FinishBatch, storeFetched } from '../../src/history/store.ts'
 import type { QueueJob } from '../../src/queue/queue.ts'
+import { countWaiting } from '../post/posting.ts'
 import {
   askedEnough,
   buy,
@@ -52,13 +53,6 @@ async function countRows() {
       (select count(*) from task where state = 'collected') as collected,
       (select count(*) from charge where kind = 'refund') as refunds`
   return { ...row }
-}
-
-async function countWaiting(): Promise<number> {
-  const [row] = await world.db.sql<{ waiting: number }[]>`
-    select count(*) as waiting from pg_stat_activity where datname = current_database()
-      and wait_event_type = 'Lock'`
-  return row?.waiting ?? 0
 }
 
 test('a link to the store is kept once for a target, as it was said last, and not for a gap', async () => {
@@ -195,7 +189,7 @@ describe('a result', () => {
       const all = [batch, batch.toReversed(), batch, batch.toReversed()].map((each, index) =>
         store(world, each, { db: others[index] ?? world.db }),
       )
-      await until('all of them wait', async () => (await countWaiting()) === all.length)
+      await until('all of them wait', async () => (await countWaiting(world)) === all.length)
       return { all }
     })
     assert.equal(
@@ -222,7 +216,7 @@ describe('a result', () => {
     let refusing: Promise<unknown> = Promise.resolve()
     await storeFetched(deps, batch, async () => {
       refusing = store(world, [bad])
-      await until('the other one waits', async () => (await countWaiting()) === 1)
+      await until('the other one waits', async () => (await countWaiting(world)) === 1)
     })
     await refusing
     assert.deepEqual(await countRows(), { captures: 1, rows: 1, collected: 1, refunds: 0 })
@@ -360,7 +354,7 @@ test('a batch locks its tasks in the order of their ids, so that two batches can
   await world.db.begin(async (tx) => {
     await tx`select from task where id = ${first?.id ?? ''} for update`
     storing = store(world, unusable)
-    await until('the batch waits for the first task', async () => (await countWaiting()) > 0)
+    await until('the batch waits for the first task', async () => (await countWaiting(world)) > 0)
     await tx`select from task where id = ${last?.id ?? ''} for update nowait`
   })
   await storing

@@ -46,10 +46,7 @@ describe('what the Dockerfile installs and starts', { timeout: LIMIT_MS }, () =>
     mkdirSync(join(root, 'tmp'))
     port = String(await findFreePort())
     database = await createEmptyDatabase()
-    execFileSync('sh', ['-e', '-c', moved(instruction('RUN', 'npm pack'))], {
-      cwd: PROJECT,
-      stdio: 'pipe',
-    })
+    execFileSync('sh', ['-e', '-c', moved(instruction('RUN', 'npm pack'))], { cwd: PROJECT, stdio: 'pipe' })
     execFileSync('rm', ['-rf', join(root, 'tmp')])
     mkdirSync(join(root, 'tmp'))
     chmodSync(join(root, 'tmp'), 0o1777)

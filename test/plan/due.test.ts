@@ -49,13 +49,7 @@ const step = fc.oneof(
     weight: 3,
     arbitrary: fc.record({ do: fc.constant('wait' as const), minutes: fc.integer({ min: 1, max: 60 * 30 }) }),
   },
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      do: fc.constant('plan' as const),
-      maxDayMicros,
-    }),
-  },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('plan' as const), maxDayMicros }) },
   {
     weight: 2,
     arbitrary: fc.record({

@@ -15,6 +15,7 @@ import type { AppDataClient } from '../../src/service/client.ts'
 import type { PostOutcome } from '../../src/service/post-tasks.ts'
 import type { SendWindow } from '../../src/service/transport.ts'
 import { emptyTables } from '../support/database.ts'
+import { putFaults } from '../support/faults.ts'
 import { rememberPrices } from '../support/ledger.ts'
 import type { World } from '../support/world.ts'
 
@@ -73,14 +74,8 @@ export function work(world: World, postId: string, changes: Partial<PostDeps> = 
 
 /** The sandbox's clock against ours, until the test ends. */
 export async function setServiceClock(t: TestContext, world: World, hoursAhead: number): Promise<void> {
-  const set = (clockOffsetMs: number) =>
-    fetch(`${world.sandboxUrl}/faults`, {
-      method: 'PUT',
-      headers: { authorization: `Basic ${btoa('sandbox:sandbox')}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ clockOffsetMs }),
-    })
-  assert.ok((await set(hoursAhead * 3_600_000)).ok)
-  t.after(() => set(0))
+  await putFaults(world.sandboxUrl, { clockOffsetMs: hoursAhead * 3_600_000 })
+  t.after(() => putFaults(world.sandboxUrl, { clockOffsetMs: 0 }))
 }
 
 export interface PostCall {

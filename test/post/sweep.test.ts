@@ -9,7 +9,7 @@ import { settlePost } from '../../src/post/settle.ts'
 import { type Swept, sweepPosts } from '../../src/post/sweep.ts'
 import { lasting } from '../support/lasting.ts'
 import { createWorld, until } from '../support/world.ts'
-import { answerOf, countStates, depsOf, forgetAll, planPost, readMoney } from './posting.ts'
+import { answerOf, countStates, countWaiting, depsOf, forgetAll, planPost, readMoney } from './posting.ts'
 
 const world = lasting(createWorld)
 afterEach(() => forgetAll(world))
@@ -111,11 +111,7 @@ test('a sweep waits for whoever plans, claims or sweeps, so that no task is pack
     const waiting = sweep().finally(() => {
       sweptEarly = true
     })
-    await until('the sweep waits or is done', async () => {
-      const waiters = await world.db.sql`
-        select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-      return waiters.length > 0 || sweptEarly
-    })
+    await until('the sweep waits or is done', async () => sweptEarly || (await countWaiting(world)) > 0)
     assert.equal(sweptEarly, false)
     await packTasks(tx)
     return [waiting]

@@ -85,9 +85,7 @@ const lastSecond = (RANGE.to.getTime() - RANGE.from.getTime()) / SECOND_MS
 const bursts = fc
   .array(
     fc.record({ second: fc.integer({ min: 0, max: lastSecond }), tasks: fc.integer({ min: 1, max: 1200 }) }),
-    {
-      maxLength: 6,
-    },
+    { maxLength: 6 },
   )
   .map((posts) => posts.flatMap(({ second, tasks }) => Array.from({ length: tasks }, () => second)))
 

@@ -4,11 +4,12 @@ import { afterEach, describe, test } from 'node:test'
 import { reconcileUnknownPosts } from '../../src/post/reconcile.ts'
 import type { FaultSettingsInput } from '../../src/sandbox/faults.ts'
 import { auditAll } from '../audit/auditing.ts'
+import { putFaults } from '../support/faults.ts'
 import { lasting } from '../support/lasting.ts'
 import { endAttemptPauses, readSpendDifferences } from '../support/ledger.ts'
 import { buy, clear, collect, collectPaused, tamper, watchKeywords } from '../support/stages.ts'
 import { createWorld } from '../support/world.ts'
-import { askSandbox, countStates, readMoney, readOwnBooks } from './posting.ts'
+import { countStates, readMoney, readOwnBooks } from './posting.ts'
 
 const KEYWORDS = ['yoga', 'chess', 'running']
 const PAID = { charge: 3600 }
@@ -19,7 +20,7 @@ afterEach(async () => {
   await clear(world)
 })
 
-const setFaults = (faults: FaultSettingsInput) => askSandbox(world, 'PUT', '/faults', faults)
+const setFaults = (faults: FaultSettingsInput) => putFaults(world.sandboxUrl, faults)
 
 const reconcile = () =>
   reconcileUnknownPosts(world.db, world.client, { quietMs: 1_200_000, overdueAfterMs: 60_000 })

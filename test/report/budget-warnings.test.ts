@@ -96,9 +96,7 @@ describe('a warning', () => {
 
 describe('the job `track`', () => {
   const world = lasting(() =>
-    createWorld({
-      settings: { budget: { maxDayMicros: 2400, maxMonthMicros: null, maxRunMicros: null } },
-    }),
+    createWorld({ settings: { budget: { maxDayMicros: 2400, maxMonthMicros: null, maxRunMicros: null } } }),
   )
 
   test('logs a warning once a day for each budget, and keeps in its summary which', async () => {

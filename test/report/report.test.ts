@@ -112,13 +112,7 @@ describe('the money', () => {
   test('spent since a moment is told apart by kind, and what is reserved is not spent', async () => {
     assert.deepEqual(
       { ...(await readSpentSince(db, new Date('2026-11-03T00:00:00Z'))) },
-      {
-        tasks: 1,
-        chargedMicros: 2400,
-        refundedMicros: 1200,
-        duplicateMicros: 600,
-        adjustedMicros: -200,
-      },
+      { tasks: 1, chargedMicros: 2400, refundedMicros: 1200, duplicateMicros: 600, adjustedMicros: -200 },
     )
     const since = await readSpentSince(db, new Date('2026-11-01T00:00:00Z'))
     assert.deepEqual([since.tasks, since.chargedMicros], [2, 3600])

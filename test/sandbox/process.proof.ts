@@ -114,9 +114,7 @@ describe('the sandbox as a process', () => {
     const after = await attach(t, home)
     const response = await fetch(
       `${after.url}/v3/app_data/ios_store/app_info/task_get/advanced/${posted.id}`,
-      {
-        headers: { authorization: authorize(after.login, after.password) },
-      },
+      { headers: { authorization: authorize(after.login, after.password) } },
     )
     const [task] = ((await response.json()) as Json).tasks
     assert.ok([20000, 40601, 40602].includes(task.status_code), task.status_message)

@@ -113,11 +113,7 @@ test('reviews of android_store say how helpful they were found, and what the dev
       { ...sent, responses: [answer, { ...answer, text: 7 }] },
       { ...sent, id: 'b' },
     ],
-    {
-      app_id: 'com.example',
-      reviews_count: 41_000,
-      items_count: 2,
-    },
+    { app_id: 'com.example', reviews_count: 41_000, items_count: 2 },
   )
   const { reviewsCount, items } = parseReviewsResult(page, 'android_store')
   assert.equal(reviewsCount, 41_000)

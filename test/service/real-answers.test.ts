@@ -187,11 +187,7 @@ const OUTCOMES: readonly (readonly [name: string, outcome: Json])[] = [
   ['task_get.store_failed', { kind: 'failed', statusCode: 40101, message: 'Internal SE Server Error.' }],
   [
     'task_get.execution_failed',
-    {
-      kind: 'failed',
-      statusCode: 40103,
-      message: 'Task execution failed, please try to resubmit the task.',
-    },
+    { kind: 'failed', statusCode: 40103, message: 'Task execution failed, please try to resubmit the task.' },
   ],
 ]
 for (const [name, outcome] of OUTCOMES) {

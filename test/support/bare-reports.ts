@@ -2,14 +2,7 @@
 import type { Report } from '../../src/report/model.ts'
 
 /** What the page says of competitors beside their ranks. */
-const OWN_ALONE = {
-  standings: [],
-  duels: [],
-  changes: [],
-  ratings: [],
-  reviewCounts: [],
-  lowReviews: [],
-}
+const OWN_ALONE = { standings: [], duels: [], changes: [], ratings: [], reviewCounts: [], lowReviews: [] }
 
 /** Without an own app there is none of these. */
 const UNRANKED = { standings: [], comparisons: [], distribution: [], duels: [] }

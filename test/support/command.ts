@@ -189,8 +189,5 @@ export async function askService(
   const response = await fetch(`${url}/v3/app_data/id_list`, { method: 'POST', headers, body })
   const answer = (await response.json()) as { tasks: { result: { cost: number }[] | null }[] }
   const rows = answer.tasks[0]?.result ?? []
-  return {
-    tasks: rows.length,
-    micros: rows.reduce((sum, row) => sum + Math.round(row.cost * 1_000_000), 0),
-  }
+  return { tasks: rows.length, micros: rows.reduce((sum, row) => sum + Math.round(row.cost * 1_000_000), 0) }
 }

@@ -80,12 +80,7 @@ export async function createDeliveries(): Promise<Deliveries> {
       await db.sql`insert into project (name, timezone) values ('fitness', 'Asia/Tokyo')`
     },
     async addChannel(fields) {
-      const usual = {
-        name: 'ops',
-        kind: 'webhook',
-        secret_variable: 'ALERT_OPS',
-        created_at: '2026-01-01',
-      }
+      const usual = { name: 'ops', kind: 'webhook', secret_variable: 'ALERT_OPS', created_at: '2026-01-01' }
       const [channel] = await db.sql<{ id: number }[]>`
         insert into alert_channel ${sql.row({ ...usual, ...fields })} returning id`
       return channel?.id ?? 0

@@ -30,7 +30,7 @@ export interface Suite {
   /** The folder with the programs of that temporary server; without it those of the npm package. */
   readonly programs?: string
   readonly clock?: MovedClock
-  /** How many processes of tests run at once; default four. */
+  /** How many processes of tests run at once; default five. */
   readonly processes?: number
 }
 
@@ -153,7 +153,7 @@ async function dropDatabases(serverUrl: string, template: string): Promise<void>
 
 async function runFiles(
   folder: string,
-  { files, options = [], reporter = 'spec', clock, processes = 4 }: Suite,
+  { files, options = [], reporter = 'spec', clock, processes = 5 }: Suite,
   environment: Record<string, string>,
 ): Promise<Counts> {
   const countsFile = join(folder, 'counts.json')

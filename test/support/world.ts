@@ -72,10 +72,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
         database.url,
         changes.url ?? sandbox.url,
         `runner-${runners.length + 1}`,
-        {
-          ...settings,
-          ...changes.settings,
-        },
+        { ...settings, ...changes.settings },
         options.client,
       )
       runners.push(runner)

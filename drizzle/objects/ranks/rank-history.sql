@@ -1,8 +1,9 @@
 -- A gap is never a drop and never filled with an older rank. An app that left the project is shown up to
--- then. array_position stands behind `offset 0`, so that it is evaluated once a row; `any` finds at half its
--- cost that an app is not there. What decides whether a slot is shown stands there too: a condition of the
--- join is planned once for each partition, which was a sixth of what one keyword's year costs in a history of
--- ten years. The stores are compared by a case, because the planner would join by an equation.
+-- then. array_position stands behind an optimization fence, so that it is evaluated once a row; `any` finds
+-- at half its cost that an app is not there. What decides whether a slot is shown stands there too: a
+-- condition of the join is planned once for each partition, which was a sixth of what one keyword's year
+-- costs in a history of ten years. The stores are compared by a case, because the planner would join by an
+-- equation.
 create or replace view rank_history as
 select p.project, p.store, p.list, p.keyword, p.collection, p.category, p.location, p.location_code,
   p.language, p.tags, p.weight,

@@ -26,9 +26,10 @@ end $$;
 comment on function target_of(text, text, text, integer, text, text) is
   'The id of one target, which is made when it is missing. Watches make theirs many at once: start_periods.';
 
--- What watches ask for, with the target and the app that each points at. Each `offset 0` keeps the planner
--- from joining: it looks up one row by its key, for one watch as for a million, in a plan that does not stand
--- on statistics. Those are missing after a bulk load, and with a wrong guess each watch reads all others.
+-- What watches ask for, with the target and the app that each points at. Each optimization fence keeps the
+-- planner from joining: it looks up one row by its key, for one watch as for a million, in a plan that does
+-- not stand on statistics. Those are missing after a bulk load, and with a wrong guess each watch reads all
+-- others.
 create or replace function asked_parts(of_kind text, of_watches bigint[])
 returns table (
   watch_id bigint, project text, store text, function text, subject text, category text,

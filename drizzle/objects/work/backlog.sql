@@ -1,9 +1,9 @@
 -- A look costs the same however much has been done. What is posted is counted by a partial index with the
 -- slot in it, and what is late by one with the time of posting, without reading the tasks. Late is what
 -- `overdue_at` says: `ask_at` moves with each ask. Tasks in a post that is being sent, or whose answer was
--- lost, are looked up by the post too, in `lateral … offset 0`: while a table has no statistics, as after
--- its first tasks, a join would read all of them. The clock is a subquery, because a volatile function is
--- no bound of an index scan.
+-- lost, are looked up by the post too, behind an optimization fence: while a table has no statistics, as
+-- after its first tasks, a join would read all of them. The clock is a subquery, because a volatile function
+-- is no bound of an index scan.
 create or replace view backlog as
 select 'planned' as kind, count(*) as count, min(k.slot) as since, null::text as message
   from reserving_task k where k.state = 'planned'

@@ -40,9 +40,14 @@ async function hasCitus(db: SqlRunner): Promise<boolean> {
   return row?.found ?? false
 }
 
+/** Whether what is made in this transaction is made on the workers too. */
+async function setPropagation(tx: Transaction, propagates: 'on' | 'off'): Promise<void> {
+  await tx`select set_config('citus.enable_ddl_propagation', ${propagates}, true)`
+}
+
 /** Objects are the coordinator's alone: no worker plans a statement of ours. */
 export async function keepOnCoordinator(tx: Transaction): Promise<void> {
-  await tx`set local citus.enable_ddl_propagation = off`
+  await setPropagation(tx, 'off')
 }
 
 /** Where the nodes of Citus find the coordinator. */
@@ -180,7 +185,7 @@ export async function makeReadingTables(tx: Transaction): Promise<void> {
   const local = await tx<{ name: string }[]>`
     select name from unnest(${REFERENCE_TABLES}::text[]) name
     where not exists (select from pg_dist_partition where logicalrelid = to_regclass('public.' || name))`
-  await tx`set local citus.enable_ddl_propagation = on`
+  await setPropagation(tx, 'on')
   for (const { name } of local) await tx`select create_reference_table(${name}::regclass)`
   await keepOnCoordinator(tx)
   await makeQueries(tx)
@@ -249,7 +254,7 @@ export async function keepConnections(tx: Transaction): Promise<void> {
 export async function distributeRanking(tx: Transaction): Promise<void> {
   if (await isRankingDistributed(tx)) return
   await dropQueries(tx)
-  await tx`set local citus.enable_ddl_propagation = on`
+  await setPropagation(tx, 'on')
   await tx`select create_distributed_table('public.ranking', 'target_id')`
   await keepOnCoordinator(tx)
   await makeQueries(tx)

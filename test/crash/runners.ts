@@ -51,13 +51,15 @@ export function startRunnerProcess({ env, logFd }: RunnerOptions): Runner {
   })
   running.add(child)
   let isAtWork = false
+  // One that is slow to start may be stopped before it says that it is ready.
+  let isStopped = false
   child.once('message', () => {
     isAtWork = true
   })
   const ended = once(child, 'exit').then(([code]) => {
     running.delete(child)
     // Those that were killed have none.
-    if (isAtWork && code !== null) deaths += 1
+    if (isAtWork && !isStopped && code !== null) deaths += 1
   })
   // Both may fail on a process that has just been killed.
   child.on('error', () => {})
@@ -85,7 +87,7 @@ export function startRunnerProcess({ env, logFd }: RunnerOptions): Runner {
         sleep(withinMs, null, { ref: false }),
       ]),
     signal: (name) => {
-      if (name === 'SIGTERM') isAtWork = false
+      if (name === 'SIGTERM') isStopped = true
       if (running.has(child)) child.kill(name)
     },
   }

@@ -76,7 +76,7 @@ export async function writePassFile(url: string, file: string): Promise<string> 
   })
   address.password = ''
   // libpq takes a plus for a plus, and the standard's own writing of a query has it for a space.
-  return `${address.href}${address.search === '' ? '?' : '&'}passfile=${encodeURIComponent(file)}`
+  return `${address.href}${address.search === '' ? '?' : '&'}passfile=${encodeURI(file).replace(/[?&#=+]/g, encodeURIComponent)}`
 }
 
 async function requireSchema(db: Database): Promise<void> {

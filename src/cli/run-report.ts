@@ -159,7 +159,8 @@ function describeWhereNext({ embedded, sandboxUrl }: WorkSession): Part {
     ],
     (embedded ?? sandboxUrl) !== null && '',
     embedded !== null &&
-      'This used the EMBEDDED DATABASE. DATABASE_URL replaces it with your own Postgres (15 or later).',
+      'This used the EMBEDDED DATABASE. DATABASE_URL replaces it with your own Postgres (15 or later), and ' +
+        `\`${nameCommand()} move\` brings there what is here.`,
     sandboxUrl !== null &&
       'This used the SANDBOX: apps, ranks and money are invented. APP_DATA_URL (with APP_DATA_LOGIN and ' +
         'APP_DATA_PASSWORD) replaces it with your account. The sandbox stays for ten minutes after ' +

@@ -66,6 +66,7 @@ test('an operator sees what is wrong, in a word for the machine and a sentence f
   assert.deepEqual([held.code, beats], [2, 1])
   assert.match(held.stderr, /restored from an older copy.*storerank recover/)
   assert.match((await callCommand(['status', '--check'], options)).stdout, /^restored: /)
+  assert.match((await callCommand(['plan'], options)).stderr, /restored from an older copy/)
   const recovered = await callCommand(['recover'], options)
   assert.equal(recovered.code, 0, recovered.stderr)
   assert.match(recovered.stdout, /Nothing in it was missing here\./)

@@ -7,6 +7,7 @@ import { migrate } from '../db/migrate.ts'
 import { liveThrough, type MonthContext } from '../demo/month.ts'
 import { EVENTS, type StoryDay, tellStory } from '../demo/story.ts'
 import { claimDatabaseFor } from '../ledger/owner.ts'
+import { recordOrigin } from '../ledger/restored.ts'
 import { writeReports } from '../report/write-reports.ts'
 import { STORES_AS_SOLD } from '../service/dialect.ts'
 import type { CommandContext } from './command.ts'
@@ -101,6 +102,8 @@ async function writePages(url: string, folder: string, { signal }: CommandContex
   await rm(pages, { recursive: true, force: true })
   const db = openDatabase(url)
   try {
+    // From here on the database is worked with by other commands, at another place of its own.
+    await recordOrigin(db.sql)
     await writeReports(db, { folder: pages, title: null, logo: null }, signal)
     return await readDemo(db)
   } finally {

@@ -88,14 +88,16 @@ export async function setHold(db: SqlRunner, { from, reason }: Hold): Promise<vo
 
 /**
  * A copy of the files of a database has all that its rows say of where they were written. It differs by its
- * server, which has started since, and by the place where runners reach it.
- * @returns whether it is such a copy, which it is from then on
+ * server, which has started since, and by the place where runners reach it. Where a runner at a known place
+ * comes after one at a new one, it was no copy.
  */
-export async function noteMove({ sql: db, place }: Database): Promise<boolean> {
-  const { count } = await db`
-    update restore_check c set written_by = '' where c.server_started_at <> pg_postmaster_start_time()
-      and cardinality(c.places) > 0 and ${place}::text <> all(c.places)`
-  return count > 0
+export async function noteMove({ sql: db, place }: Database): Promise<void> {
+  await db`
+    update restore_check c set written_by = case when k.is_known then pg_current_xact_id()::xid::text else '' end
+    from (select ${place}::text = any(places) as is_known from restore_check) k
+    where case when k.is_known then c.written_by = ''
+      else c.written_by = c.xmin::text and c.server_started_at <> pg_postmaster_start_time()
+        and cardinality(c.places) > 0 end`
 }
 
 /** The charges of the last day that has any are read by the index of their time. */

@@ -87,7 +87,8 @@ function checkOnce(db: Database, client: AppDataClient, signal?: AbortSignal): P
 }
 
 async function check(db: Database, client: AppDataClient, signal?: AbortSignal): Promise<void> {
-  if ((await readRestoreHold(db.sql)) !== null || (await noteMove(db))) return
+  await noteMove(db)
+  if ((await readRestoreHold(db.sql)) !== null) return
   const state = await readRestoreState(db.sql)
   // Another copy may have posted until a moment ago, when this one took its place: nothing is clean before
   // that is listed.

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { auditPosted } from '../../src/audit/audit.ts'
+import { openDatabase } from '../../src/db/database.ts'
 import { readRestoreHold, recordCheck, standApart } from '../../src/ledger/restored.ts'
 import { refuseRestored } from '../../src/post/restored.ts'
 import type { TestDatabase } from '../support/database.ts'
@@ -84,5 +85,20 @@ describe('a copy beside its original, at the very instant at which it was made',
     await at(original, (db) => refuseRestored(db, service.client))
     const [check] = await original.sql<{ places: string[] }[]>`select places from restore_check`
     assert.equal(check?.places.length, 2)
+  })
+
+  test('is no copy where a new way to it was taken first after a start of its server', async () => {
+    const original = await openTestDatabase()
+    await watch(original)
+    await liveDay(original)
+    await original.sql`
+      update restore_check set server_started_at = server_started_at - interval '1 hour',
+        written_by = pg_current_xact_id()::xid::text`
+    const tunnel = openDatabase(original.url, { place: 'localhost:6543/ranks' })
+    const refused = { message: /is a copy of the one that has bought/ }
+    await assert.rejects(refuseRestored(tunnel, service.client), refused)
+    await at(original, (db) => refuseRestored(db, service.client))
+    await refuseRestored(tunnel, service.client)
+    await tunnel.close()
   })
 })

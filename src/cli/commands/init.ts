@@ -1,6 +1,5 @@
 import { writeFile } from 'node:fs/promises'
 import { ConfigurationError } from '../../errors.ts'
-import { whyNot } from '../../trouble.ts'
 import { argument, command, usually } from '../command.ts'
 
 /** Only its owner reads it: there will be a password in it. */
@@ -17,6 +16,7 @@ export const init = command({
     try {
       await writeFile(file, drawTemplate(), { flag: 'wx', mode: MODE })
     } catch (error) {
+      const { whyNot } = await import('../../trouble.ts')
       throw new ConfigurationError(`${file} was not written: ${whyNot(error)}. Nothing was changed.`, {
         cause: error,
       })

@@ -2,7 +2,7 @@
  * What a party replied, as a sentence quotes it: bounded, in one line, without secrets. In one place for
  * receivers of alerts, mail servers and the heartbeat.
  */
-import { redactSecrets, toPrintable } from './log.ts'
+import { redactSecrets, toPrintable } from './printable.ts'
 
 /** Of what a party says of itself. */
 const LONGEST_REASON = 300

@@ -98,7 +98,7 @@ describe('a command gets its options', () => {
     ],
     [['status', '--json'], 'status', { json: true, check: false }],
     [['status', '--check'], 'status', { json: false, check: true }],
-    [['recover', '--apart'], 'recover', { apart: true }],
+    [['recover', '--apart'], 'recover', { apart: true, yes: false }],
     [['alerts', 'retry', 'ops', '--days', '3'], 'retry', { channel: 'ops', days: 3 }],
     [['alerts', 'retry'], 'retry', { days: 7 }],
     [['import', 'a.csv', 'b.csv', '--trial'], 'import', { files: ['a.csv', 'b.csv'], trial: true }],

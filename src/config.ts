@@ -215,3 +215,18 @@ function deepFreeze<T extends object>(value: T): T {
       deepFreeze(part)
   return Object.freeze(value)
 }
+
+/** What systemd tells the processes of its units; null: nothing. */
+export interface Supervisor {
+  /** Device and inode of the journal, where a descriptor leads to it. */
+  readonly journal: string | null
+  /** How soon it takes a process for frozen that does not say that it is well. */
+  readonly watchdogMs: number | null
+}
+
+export function readSupervisor(env = process.env): Supervisor {
+  const { JOURNAL_STREAM, NOTIFY_SOCKET, WATCHDOG_USEC, WATCHDOG_PID } = env
+  const isOurs = NOTIFY_SOCKET && (WATCHDOG_PID ?? String(process.pid)) === String(process.pid)
+  const watchdogMs = Number(WATCHDOG_USEC) / 1_000
+  return { journal: JOURNAL_STREAM || null, watchdogMs: isOurs && watchdogMs > 0 ? watchdogMs : null }
+}

@@ -12,6 +12,7 @@ import type { Logger } from '../log.ts'
 import type { Command, CommandContext, Outcome } from './command.ts'
 import type { Output } from './document.ts'
 import { EXIT, exitCodeOf } from './exit-codes.ts'
+import { isJournal, withPriorities } from './journal.ts'
 import { listModules, loadModule } from './modules.ts'
 import { buildProgram } from './program.ts'
 
@@ -41,15 +42,18 @@ const SAME_SIGNAL_MS = 500
 /** Runs the command line of this process and ends it. */
 export async function main(): Promise<void> {
   loadQuickly()
-  const { stdout, stderr } = process
-  for (const stream of [stdout, stderr]) stream.on('error', ignoreBrokenPipe)
+  const { stdout } = process
+  for (const stream of [stdout, process.stderr]) stream.on('error', ignoreBrokenPipe)
   const exit = (code: number) => process.exit(code)
   const nowMs = () => performance.now()
+  const { readSupervisor } = await import('../config.ts')
+  const stderr = isJournal(readSupervisor()) ? withPriorities(process.stderr) : process.stderr
   const host: Host = { stdout, stderr, signals: process, exit, nowMs }
   const exitCode = await runCommandLine(process.argv.slice(2), host)
   // What is still in the pipes is written before the exit; sockets that a library leaves open do not delay
   // it.
-  for (const stream of [stdout, stderr]) await new Promise<void>((done) => stream.write('', () => done()))
+  for (const stream of [stdout, process.stderr])
+    await new Promise<void>((done) => stream.write('', () => done()))
   process.exit(exitCode)
 }
 

@@ -16,11 +16,11 @@ const BEAT_EVERY_MS = 60_000
 
 export function openMetrics(
   { db, settings }: Pick<JobContext, 'db' | 'settings'>,
-  freshMs?: number,
+  isOneRun = false,
 ): Metrics {
   const jobs = JOBS.map((job) => job.name)
   const { budget, callsPerMinute } = settings
-  return createMetrics(db, { budget, callsPerMinute, jobs }, freshMs)
+  return createMetrics(db, { budget, callsPerMinute, jobs, isOneRun }, isOneRun ? 0 : undefined)
 }
 
 /**

@@ -3,7 +3,14 @@ import type { Config } from '../config.ts'
 import type { Database } from '../db/database.ts'
 import { formatInstant } from '../instant.ts'
 import type { CycleResult } from '../queue/cycle.ts'
-import { countBudgetCuts, readBudgets, readSpentByFunction, readSpentSince } from '../report/money.ts'
+import type { Runner } from '../queue/runner.ts'
+import {
+  countBudgetCuts,
+  readBudgets,
+  readPaidSince,
+  readSpentByFunction,
+  readSpentSince,
+} from '../report/money.ts'
 import { type RankLine, readLatestRanks, readNextDue } from '../report/ranks.ts'
 import { readProblems } from '../report/status.ts'
 import { formatChange } from '../report/words.ts'
@@ -13,6 +20,7 @@ import { countOf, formatCount } from '../text/words.ts'
 import { nameCommand } from './called.ts'
 import { heading, more, type Part, table, verbatim } from './document.ts'
 import type { WorkSession } from './session.ts'
+import { describeWork } from './work-report.ts'
 
 /** What a person takes in at a glance; the rest is a query away. */
 const RANKS_SHOWN = 40
@@ -36,6 +44,24 @@ export async function describeRun(
     await describeProblems(db),
     describeWhereNext(session),
   ]
+}
+
+/** The same in a line, for whoever reads a hundred of them. */
+export async function describeBriefly(
+  { db }: WorkSession,
+  { progress }: Pick<Runner, 'progress'>,
+  began: Date,
+): Promise<string> {
+  const done = describeWork({ ...progress, ...(await readPaidSince(db, began)) })
+  const next = await readNextDue(db)
+  const { total, isMore } = await readProblems(db, 1)
+  return [
+    `Done: ${done || 'nothing was due'}.`,
+    next === null ? '' : `The next slot begins at ${formatInstant(next)}.`,
+    total === 0 ? '' : `${isMore ? 'At least ' : ''}${countOf(total, 'problem')}: storerank status.`,
+  ]
+    .filter(Boolean)
+    .join(' ')
 }
 
 async function describeRanks(db: Database): Promise<Part> {

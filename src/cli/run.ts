@@ -17,7 +17,7 @@ import type { Document } from './document.ts'
 import { EXIT, exitCodeOf } from './exit-codes.ts'
 import { describeHeld, describeWaiting } from './outstanding.ts'
 import { createProgress, type Progress } from './progress.ts'
-import { describeRun } from './run-report.ts'
+import { describeBriefly, describeRun } from './run-report.ts'
 import { openWorkSession, type WorkSession } from './session.ts'
 
 /** Normal priority takes minutes, up to 45 (docs/service.md: pace of completion). */
@@ -31,10 +31,12 @@ interface RunOptions {
   readonly wait?: number
   /** A file. */
   readonly metrics?: string
+  /** Says in a line what was done. */
+  readonly brief?: boolean
 }
 
 export async function run(options: RunOptions, caller: CommandContext): Promise<Document> {
-  const context = { ...caller, log: quietOnTerminal(caller) }
+  const context = { ...caller, log: quietWhereShown(caller, options.brief) }
   const ended = await runOnce(options, context)
   const { heartbeatUrl, proxy } = context.config
   if (!ended.exitCode && heartbeatUrl !== null)
@@ -43,7 +45,7 @@ export async function run(options: RunOptions, caller: CommandContext): Promise<
 }
 
 async function runOnce(
-  { jobs, wait, metrics: file }: RunOptions,
+  { jobs, wait, metrics: file, brief }: RunOptions,
   context: CommandContext,
 ): Promise<Document> {
   const session = await openWorkSession(context).catch(async (error: unknown) => {
@@ -54,12 +56,12 @@ async function runOnce(
   const waitMs = wait ?? DEFAULT_WAIT_MS
   let metrics: Metrics | null = null
   try {
-    if (file !== undefined) metrics = (await import('./monitor.ts')).openMetrics(session.job, 0)
+    if (file !== undefined) metrics = (await import('./monitor.ts')).openMetrics(session.job, true)
     // Results are counted from here on.
     await metrics?.read()
     return jobs.length > 0
       ? await runJobs(session, jobs, waitMs, context)
-      : await runWholeCycle(session, progress, waitMs, context)
+      : await runWholeCycle(session, progress, { waitMs, brief }, context)
   } finally {
     progress.stop()
     try {
@@ -90,9 +92,9 @@ async function writeNoFigures(file: string, { log }: CommandContext): Promise<vo
   }
 }
 
-/** On a terminal the progress line says what jobs do; their log lines are for pipes. */
-function quietOnTerminal({ log, isTerminal }: CommandContext): Logger {
-  return isTerminal && log.level === 'info' ? log.child({}, { level: 'warn' }) : log
+/** On a terminal the progress line says what jobs do, of a brief run its end; log lines are for pipes. */
+function quietWhereShown({ log, isTerminal }: CommandContext, isBrief = false): Logger {
+  return (isTerminal || isBrief) && log.level === 'info' ? log.child({}, { level: 'warn' }) : log
 }
 
 async function runJobs(
@@ -127,7 +129,7 @@ async function runJobs(
 async function runWholeCycle(
   session: WorkSession,
   progress: Progress,
-  waitMs: number,
+  { waitMs, brief }: { readonly waitMs: number; readonly brief: boolean | undefined },
   context: CommandContext,
 ): Promise<Document> {
   const began = await readBusinessTime(session.db)
@@ -154,7 +156,9 @@ async function runWholeCycle(
     },
   })
   phases.end(result)
-  const parts = await describeRun(session, result, began, context.config)
+  const parts = brief
+    ? [await describeBriefly(session, runner, began)]
+    : await describeRun(session, result, began, context.config)
   return { parts, ...(await explainHeld(session, result)) }
 }
 

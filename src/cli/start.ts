@@ -5,6 +5,7 @@ import type { Receiver } from '../collect/receiver.ts'
 import { ConfigurationError } from '../errors.ts'
 import { formatInstant } from '../instant.ts'
 import type { ListenAddress } from '../listen-address.ts'
+import { probeHealth } from '../monitor/probes.ts'
 import { listen } from '../queue/listen.ts'
 import { startRunner } from '../queue/runner.ts'
 import { listNextTicks, startScheduler } from '../queue/scheduler.ts'
@@ -12,6 +13,7 @@ import { readNextDue } from '../report/ranks.ts'
 import type { CommandContext } from './command.ts'
 import type { Monitor } from './monitor.ts'
 import { openWorkSession, type WorkSession } from './session.ts'
+import { startWatchdog } from './watchdog.ts'
 import { startWorkReports } from './work-report.ts'
 
 export async function start(
@@ -25,6 +27,9 @@ export async function start(
         'without.',
     )
   }
+  let sinceLookMs = () => 0
+  const isHealthy = probeHealth(() => sinceLookMs())
+  using _watchdog = startWatchdog(isHealthy, log)
   const stopping = new AbortController()
   const session = await openWorkSession({ ...context, signal: AbortSignal.any([signal, stopping.signal]) })
   let receiver: Receiver | null = null
@@ -34,6 +39,7 @@ export async function start(
     receiver = await listen(session.job, options.listen ?? null)
     const runner = await startRunner(session.job, JOBS)
     const scheduler = await startScheduler(session.job, JOBS)
+    sinceLookMs = scheduler.sinceLookMs
     await tellSchedule(session, context)
     if (config.operationsListen !== null || config.heartbeatUrl !== null) {
       const { startMonitor } = await import('./monitor.ts')

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { ConfigurationError } from '../errors.ts'
-import type { ListenAddress } from '../listen-address.ts'
+import { type ListenAddress, onThisMachine } from '../listen-address.ts'
 import type { Secret } from '../secret.ts'
 import { readIdentifier } from '../service/fields.ts'
 import { whyNot } from '../trouble.ts'
@@ -86,7 +86,7 @@ export async function startReceiver(
   }
   const app = buildServer(batchers, url)
   try {
-    await app.listen(listen)
+    await app.listen(onThisMachine(listen))
   } catch (cause) {
     await app.close()
     const { host, port } = listen

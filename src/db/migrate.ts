@@ -61,8 +61,15 @@ export function readSchema(folder: string, version: string): Schema {
 /**
  * This version and its schema: how many migrations its tables take, and the hash of its views and functions.
  */
-export function describeSchema({ version, migrations, objects }: Schema = PRESENT): string {
-  return `${version} (schema: ${migrations.length} migrations, objects ${objects.hash.slice(0, 12)})`
+export function describeSchema(of: Schema = PRESENT): string {
+  const { version, schema } = nameSchema(of)
+  const [migrations, objects] = schema.split('-')
+  return `${version} (schema: ${migrations} migrations, objects ${objects})`
+}
+
+/** The same in words for programs. */
+export function nameSchema({ version, migrations, objects }: Schema = PRESENT) {
+  return { version, schema: `${migrations.length}-${objects.hash.slice(0, 12)}` }
 }
 
 /** What a database says of its schema. */

@@ -11,6 +11,8 @@ export interface MonitorSettings {
   readonly callsPerMinute: number
   /** The jobs that `storerank start` wakes. */
   readonly jobs: readonly string[]
+  /** Of one run: without the figures of its process, which node_exporter has of itself. */
+  readonly isOneRun?: boolean
 }
 
 export interface Sample {

@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import type { Database } from '../db/database.ts'
+import { nameSchema } from '../db/migrate.ts'
 import { readProblemCounts } from '../report/status.ts'
 import { TIMINGS } from '../timings.ts'
 import type { MonitorSettings, Sample } from './figure.ts'
@@ -40,7 +41,8 @@ export function createMetrics(
   storingMs = TIMINGS.ledgerHoldMs,
 ): Metrics {
   const registry = new Registry()
-  collectDefaultMetrics({ register: registry })
+  if (!settings.isOneRun) collectDefaultMetrics({ register: registry })
+  showBuild(registry)
   const shown = showFigures(registry)
   const ofProcess = showProcess(registry, db)
   const stored = createStoredResults(registry, db, storingMs)
@@ -95,6 +97,11 @@ function createDatabaseUp(registry: Registry): Gauge {
   const help =
     'Whether the database was asked, answered, and takes changes; without an answer its figures are missing.'
   return createGauge(registry, 'database_up', help)
+}
+
+function showBuild(registry: Registry): void {
+  const help = 'The version of storerank, and its schema: how many migrations, and the hash of its objects.'
+  createGauge(registry, 'build_info', help, ['version', 'schema']).set(nameSchema(), 1)
 }
 
 const TROUBLES: (typeof METRICS)[number] = {

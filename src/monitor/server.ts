@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net'
 import Fastify from 'fastify'
 import type { Logger } from 'pino'
 import { ConfigurationError } from '../errors.ts'
-import type { ListenAddress } from '../listen-address.ts'
+import { type ListenAddress, onThisMachine } from '../listen-address.ts'
 import { whyNot } from '../trouble.ts'
 import type { Metrics } from './metrics.ts'
 
@@ -57,7 +57,7 @@ export async function startMonitorServer(deps: MonitorDeps, listen: ListenAddres
   })
   try {
     // Fastify writes into what it is given, and settings are frozen.
-    await app.listen({ ...listen })
+    await app.listen(onThisMachine(listen))
   } catch (cause) {
     throw new ConfigurationError(
       `OPERATIONS_LISTEN: it is not possible to listen on ${listen.host}:${listen.port}: ${whyNot(cause)}.`,

@@ -111,8 +111,23 @@ describe('compose.yaml', () => {
     assert.deepEqual(ours.map(([name]) => name).sort(), ['migrate', 'storerank'])
     for (const [name, { command, environment }] of ours) {
       assertCommand(command, name)
-      assertSettings(Object.keys(environment), name)
+      const foreign = Object.keys(environment).filter((key) => environment[key] === '')
+      assertSettings(
+        Object.keys(environment).filter((key) => !foreign.includes(key)),
+        name,
+      )
+      // All of .env reaches it: the secrets of the other services do not.
+      const named = [...read('compose.yaml').matchAll(/\$\{(\w+_PASSWORD)/g)].map(([, key = '']) => key)
+      assert.deepEqual([...new Set(named)].sort(), foreign.sort())
     }
+  })
+
+  test('keeps logs and memory within bounds, and gives queries in parallel their shared memory', () => {
+    for (const [name, { logging, mem_limit }] of services) {
+      assert.ok(logging.options['max-size'] && logging.options['max-file'], name)
+      assert.match(mem_limit, /^\d+[mg]$/, name)
+    }
+    assert.equal(compose.services.database.shm_size, '256m')
   })
 
   test('mounts volumes that are declared and files that there are', () => {
@@ -243,6 +258,16 @@ describe('deploy/systemd', () => {
           line.split(' ').map((each) => each.split('=')[0] ?? ''),
           unit,
         )
+  })
+
+  test('has one name in the journal, and no process that hangs for ever', () => {
+    for (const unit of units.filter((each) => each.endsWith('.service'))) {
+      assert.match(read(unit), /^SyslogIdentifier=storerank$/m)
+      assert.match(
+        read(unit),
+        /^(WatchdogSec=\d+\nWatchdogSignal=SIGKILL\nNotifyAccess=all|TimeoutStartSec=2h)$/m,
+      )
+    }
   })
 
   test('is taken by systemd, where there is one', (t) => {

@@ -132,6 +132,7 @@ describe('the metrics', () => {
       'budget_allowed_usd',
       'budget_cut_slots',
       'budget_used_usd',
+      'build_info',
       'calls_last_minute',
       'calls_per_minute_allowed',
       'database_pool_waiting',
@@ -161,6 +162,12 @@ describe('the metrics', () => {
       ['storerank_due_to_stored_seconds', 'histogram'],
     ]
     assert.deepEqual([...shapes].map(([name, { type }]) => [name, type]).sort(), expected.sort())
+  })
+
+  test('say which version they are of, and of one run nothing of its process', async () => {
+    const text = await createMetrics(world.db, { ...settings(), isOneRun: true }, 0).render()
+    assert.match(text, /^storerank_build_info\{version="\d+\.\d+\.\d+",schema="\d+-[0-9a-f]{12}"\} 1$/m)
+    assert.doesNotMatch(text, /^(process|nodejs)_/m)
   })
 
   test('are read once, however many ask', async () => {

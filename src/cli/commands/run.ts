@@ -1,4 +1,4 @@
-import { argument, command, option } from '../command.ts'
+import { argument, command, flag, option } from '../command.ts'
 import { listModules } from '../modules.ts'
 import { duration, oneOf } from '../option-values.ts'
 
@@ -12,6 +12,7 @@ export const run = command({
   options: {
     wait: option('<duration>', 'longest wait for what is outstanding, such as 90s or 45m', duration),
     metrics: option('<file>', 'write the metrics there at the end, in the text format of Prometheus'),
+    brief: flag('say in one line what was done: for cron and the journal'),
   },
   examples: ['storerank run track collect --wait 45m'],
   run: async (options, context) => (await import('../run.ts')).run(options, context),

@@ -53,7 +53,7 @@ export async function openDatabaseSession(
   try {
     const isOfAnotherState = embedded !== null && options.readsAnyState === true && !(await isKnown(db))
     if (isOfAnotherState) tell(context, describeState(config.home))
-    else if (options.migrates || embedded !== null) await bringUpToDate(url)
+    else if (options.migrates || embedded !== null) await bringUpToDate(url, db, context)
     else await requireSchema(db)
     const psqlUrl = embedded === null ? null : await writePassFile(embedded.url, join(config.home, 'pgpass'))
     return { db, embedded: psqlUrl === null ? null : { psqlUrl }, isOfAnotherState, close }
@@ -111,8 +111,11 @@ async function attach(context: CommandContext, database: string) {
   return embedded
 }
 
-async function bringUpToDate(url: string): Promise<void> {
-  const { migrate } = await import('../db/migrate.ts')
+/** Not in silence: runners of another version end by it. */
+async function bringUpToDate(url: string, db: Database, context: CommandContext): Promise<void> {
+  const { describeUpgrade, migrate } = await import('../db/migrate.ts')
+  const upgrade = await describeUpgrade(db)
+  if (upgrade !== null) tell(context, upgrade)
   await migrate(url)
 }
 

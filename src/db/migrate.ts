@@ -101,6 +101,23 @@ export async function migrate(url: string, schema: Schema = PRESENT): Promise<bo
   }
 }
 
+/** What it means that this version migrates a database, as a sentence; null where it is new or up to date. */
+export async function describeUpgrade({ sql: db }: Database): Promise<string | null> {
+  const applied = await readApplied(db)
+  if (applied.objects === null || isCurrent(applied, PRESENT) || isNewer(applied, PRESENT)) return null
+  const { version: before, hash } = applied.objects
+  const [from, to] = before === PRESENT.version ? [hash, PRESENT.objects.hash].map(shortHash) : ['', '']
+  return (
+    `The database is migrated from storerank ${before}${from} to ${PRESENT.version}${to}. Runners of the ` +
+    'old version notice it within a minute, finish what they have, and exit with 2; only a backup leads ' +
+    'back. To choose the time, run `storerank migrate` before the new version starts.'
+  )
+}
+
+function shortHash(hash: string): string {
+  return ` (objects ${hash.slice(0, 12)})`
+}
+
 function openMigration(url: string): Database {
   return openDatabase(url, { name: 'storerank migrate', maxConnections: 1 })
 }

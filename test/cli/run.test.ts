@@ -168,3 +168,12 @@ test('a brief run says in one line what was done, and what it cost', async () =>
     await fresh.drop()
   }
 })
+
+test('a run that migrates a database of another version names both, and says what old runners do', async () => {
+  await database.sql`update drizzle.objects set version = '0.2.9', hash = 'older'`
+  const told = /migrated from storerank 0\.2\.9 to \d\.\d\.\d\. Runners of the old version .* exit with 2; /
+  const first = await callCommand(['run', '--brief'], options({ LOG_LEVEL: 'warn' }))
+  assert.match(first.stderr, told)
+  const second = await callCommand(['run', '--brief'], options({ LOG_LEVEL: 'warn' }))
+  assert.doesNotMatch(second.stderr, /migrated from/)
+})

@@ -24,7 +24,7 @@ import {
   tryLoop,
 } from './distributed/distribute.ts'
 import { type Objects, readObjects } from './object-files.ts'
-import { applyObjects, dropObjectsForMigration, type Identity } from './objects.ts'
+import { applyObjects, dropObjectsForMigration, findObjects, type Identity } from './objects.ts'
 import { OWN_SCHEMAS, refuseMissingRights, refusePooler, refuseUnfitDatabase } from './requirements.ts'
 import * as roles from './roles.ts'
 import { sql } from './sql.ts'
@@ -74,6 +74,8 @@ export function nameSchema({ version, migrations, objects }: Schema = PRESENT) {
 
 /** What a database says of its schema. */
 interface Applied {
+  /** Whether the tables are there without a word of who made them. */
+  readonly isUnsigned: boolean
   /** The tables: one row per migration. */
   readonly migrations: readonly { readonly hash: string; readonly stamp: number }[]
   /** The objects, and the version of storerank that applied them; null before the first time. */
@@ -94,7 +96,7 @@ export async function migrate(url: string, schema: Schema = PRESENT): Promise<bo
     await refuseUnfitDatabase(db.sql)
     await refusePooler(db.sql, another)
     // Without the lock first, so that who holds it keeps nobody out of a database that is up to date.
-    if (await db.begin(async (tx) => isCurrent(await readKnown(tx, schema), schema))) return false
+    if (await db.begin(async (tx) => isWhole(tx, await readKnown(tx, schema), schema))) return false
     return await db.begin((tx) => bringUpToDate(tx, schema), { ...LOCKING, limitMs: NO_LIMIT_MS })
   } finally {
     await Promise.all([another.end(), db.close()])
@@ -125,7 +127,7 @@ function openMigration(url: string): Database {
 async function bringUpToDate(tx: Transaction, schema: Schema): Promise<boolean> {
   await waitForMigrations(tx)
   const applied = await readKnown(tx, schema)
-  if (isCurrent(applied, schema)) return false
+  if (await isWhole(tx, applied, schema)) return false
   await refuseMissingRights(tx)
   await makeOwnSchemas(tx)
   const recorded = applied.objects?.identities ?? []
@@ -213,9 +215,12 @@ async function migrateTables(
  * tables when it starts.
  */
 async function makeOwnSchemas(tx: Transaction): Promise<void> {
-  const missing = await tx<{ name: string }[]>`
+  for (const { name } of await listMissingSchemas(tx)) await tx`create schema ${sql.identifier(name)}`
+}
+
+function listMissingSchemas(tx: Transaction): Promise<{ name: string }[]> {
+  return tx<{ name: string }[]>`
     select name from unnest(${OWN_SCHEMAS}::text[]) name where to_regnamespace(name) is null`
-  for (const { name } of missing) await tx`create schema ${sql.identifier(name)}`
 }
 
 /** As Drizzle's own migrator does, but in the transaction that applies the objects as well. */
@@ -291,6 +296,12 @@ async function waitForMigrations(tx: Transaction): Promise<void> {
   await tx`select pg_advisory_xact_lock(hashtext('storerank'), hashtext('migrate'))`
 }
 
+const UNSIGNED =
+  'The tables of storerank are in this database, and the schema drizzle, which says how they were made, is ' +
+  'gone: it was dropped, or a backup had the schema public alone. Restore it from a backup of the whole ' +
+  'database (pg_restore --schema=drizzle), or from an empty database in which the same version of ' +
+  'storerank ran `storerank migrate`: pg_dump --schema=drizzle EMPTY | psql THIS. Nothing was changed.'
+
 /** @throws ConfigurationError when this version must not touch the schema */
 async function readKnown(tx: SqlRunner, schema: Schema): Promise<Applied> {
   const applied = await readApplied(tx)
@@ -299,6 +310,7 @@ async function readKnown(tx: SqlRunner, schema: Schema): Promise<Applied> {
 }
 
 function refuseOtherSchemas(applied: Applied, schema: Schema): void {
+  if (applied.isUnsigned) throw new ConfigurationError(UNSIGNED)
   const hashes = new Set(applied.migrations.map(({ hash }) => hash))
   const newest = Math.max(0, ...applied.migrations.map(({ stamp }) => stamp))
   if (schema.migrations.some(({ hash, folderMillis }) => folderMillis <= newest && !hashes.has(hash))) {
@@ -315,6 +327,15 @@ function refuseOtherSchemas(applied: Applied, schema: Schema): void {
         'was changed.',
     )
   }
+}
+
+/** Current, and nobody has dropped a view, a function, a trigger or the schema of the queue since. */
+async function isWhole(tx: Transaction, applied: Applied, schema: Schema): Promise<boolean> {
+  if (!isCurrent(applied, schema)) return false
+  const missing = await listMissingSchemas(tx)
+  if (missing.length > 0) return false
+  const present = new Set((await findObjects(tx)).map(({ identity }) => identity))
+  return applied.objects?.identities.every((identity) => present.has(identity)) ?? false
 }
 
 function isCurrent(applied: Applied, schema: Schema): boolean {
@@ -346,13 +367,14 @@ async function readApplied(db: SqlRunner): Promise<Applied> {
   // remind it.
   const tables = await db<{ name: string }[]>`
     select c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
-      where n.nspname = 'drizzle'`
+      where n.nspname = 'drizzle' or n.nspname = 'public' and c.relname = 'call_window'`
   const has = (table: string) => tables.some(({ name }) => name === table)
-  if (!has('__drizzle_migrations')) return { migrations: [], objects: null }
+  const isUnsigned = has('call_window') && !has('objects')
+  if (!has('__drizzle_migrations')) return { migrations: [], objects: null, isUnsigned }
   const migrations = await db<{ hash: string; stamp: number }[]>`
     select hash, created_at as stamp from drizzle.__drizzle_migrations`
-  if (!has('objects')) return { migrations, objects: null }
+  if (!has('objects')) return { migrations, objects: null, isUnsigned }
   const [objects = null] = await db<{ version: string; hash: string; identities: string[] }[]>`
     select version, hash, identities from drizzle.objects`
-  return { migrations, objects }
+  return { migrations, objects, isUnsigned }
 }

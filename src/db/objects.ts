@@ -179,7 +179,7 @@ async function refuseTakenNames(
 }
 
 /** Relations, functions and triggers of the schema, with the key that a definition of them has. */
-function findObjects(tx: Transaction): Promise<{ key: string; identity: Identity }[]> {
+export function findObjects(tx: Transaction): Promise<{ key: string; identity: Identity }[]> {
   return tx<{ key: string; identity: Identity }[]>`
     select o.key, i.type || ' ' || i.identity as identity
     from (

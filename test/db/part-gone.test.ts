@@ -1,0 +1,46 @@
+/** A part of a database that a person has dropped, or that a backup lacks, is made again, or named. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { callCommand } from '../support/command.ts'
+import { createTestDatabase } from '../support/database.ts'
+
+async function dropPart(t: TestContext, part: string) {
+  const database = await createTestDatabase()
+  t.after(() => database.drop())
+  const call = (args: string[]) => callCommand(args, { env: { DATABASE_URL: database.url } })
+  // With the tables of the queue.
+  assert.equal((await call(['migrate'])).code, 0)
+  await database.sql.unsafe(`drop ${part} cascade`)
+  return call
+}
+
+for (const part of ['view open_work', 'function lack_of_room()', 'schema pgboss']) {
+  test(`migrate makes again what it has made: the ${part}`, async (t) => {
+    const call = await dropPart(t, part)
+    if (part !== 'schema pgboss') {
+      const { code, stderr } = await call(['status', '--check'])
+      assert.equal(code, 2)
+      assert.match(
+        stderr,
+        /^unknown: The database lacks what storerank has made there: .* `storerank migrate`/,
+      )
+    }
+    const { code, stderr } = await call(['migrate'])
+    assert.equal(code, 0, stderr)
+    assert.equal((await call(['status', '--check'])).code, 0)
+  })
+}
+
+for (const part of ['schema drizzle', 'table drizzle.objects', 'table charge']) {
+  test(`who has lost the ${part} is told what brings it back`, async (t) => {
+    const call = await dropPart(t, part)
+    for (const args of [['migrate'], ['run'], ['status', '--check']]) {
+      const { code, stderr } = await call(args)
+      assert.equal(code, 2, stderr)
+      assert.match(
+        stderr,
+        part === 'table charge' ? /comes back with a backup alone/ : /the schema drizzle, .*backup/,
+      )
+    }
+  })
+}

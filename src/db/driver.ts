@@ -57,13 +57,21 @@ const noted = (from: number[], parse: (text: string) => unknown) => ({
 const arrays = (from: number[], parse: (text: string) => unknown) =>
   noted(from, (text) => parseArray(text, parse))
 /**
+ * Micro-dollars and counts stay far below 2^53. An id that an editor has given may be beyond it: as a number
+ * it would be that of another row, so it stays the text that it is, which Postgres takes back.
+ */
+const readWhole = (text: string) => {
+  const value = Number(text)
+  return Number.isInteger(value) && !Number.isSafeInteger(value) ? text : value
+}
+
+/**
  * How values are read, by the number of their type, which is the same on every server. Of arrays the driver
  * would ask on its first connection, and what it then reads them with holds that connection for ever.
  */
 const TYPES = {
-  // Micro-dollars and counts stay far below 2^53.
-  int8: noted([20], Number),
-  numbers: arrays([1005, 1007, 1016, 1021, 1022, 1028], Number),
+  int8: noted([20], readWhole),
+  numbers: arrays([1005, 1007, 1016, 1021, 1022, 1028], readWhole),
   texts: arrays([1002, 1003, 1009, 1014, 1015, 1187, 1231, 2951], String),
   booleans: arrays([1000], (text) => text === 't'),
   bytes: arrays([1001], (text) => Buffer.from(text.slice(2), 'hex')),

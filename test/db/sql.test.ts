@@ -46,6 +46,8 @@ describe('values', () => {
   const WRITTEN: readonly [type: string, value: Value, read?: unknown][] = [
     ['text', 'a "quoted" \\ line\n'],
     ['bigint', 9_007_199_254_740_991],
+    // Beyond what a number tells apart.
+    ['bigint', '9007199254740993'],
     ['bigint', 12n, 12],
     ['boolean', false],
     ['timestamptz', new Date('2026-03-10T12:34:56.789Z')],

@@ -11,10 +11,15 @@ export const report: Job = {
     step: 'end',
     words: { doing: 'writing the reports', done: 'reports written' },
     isNeeded: ({ settings }) => settings.reports !== null,
+    warnOf: ({ left }) =>
+      left === undefined
+        ? null
+        : `The time was over before the pages of ${left} projects were looked at: the next run begins with ` +
+          'them. A longer --wait, or `storerank run report`, writes all.',
     forgive: forgiveKnown('The reports were not written'),
   },
-  run: async ({ db, settings, signal }) => {
+  run: async ({ db, settings, signal, over }) => {
     if (settings.reports === null) return { written: [] }
-    return { ...(await writeReports(db, settings.reports, signal)) }
+    return { ...(await writeReports(db, settings.reports, signal, over)) }
   },
 }

@@ -22,6 +22,8 @@ export interface JobContext {
   readonly runner: string
   readonly log: Logger
   readonly signal: AbortSignal
+  /** When a job that is never done with all projects at once begins with no other one; left out: never. */
+  readonly over?: AbortSignal
 }
 
 /** What a run did, for `job_run.summary` and the log. */

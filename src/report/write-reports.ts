@@ -4,7 +4,7 @@
  * is disabled. A page that cannot be made keeps no other one from being written.
  */
 import { createHash } from 'node:crypto'
-import { access, constants, open } from 'node:fs/promises'
+import { access, constants, open, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import packageJson from '../../package.json' with { type: 'json' }
 import type { Database } from '../db/database.ts'
@@ -30,6 +30,8 @@ export interface WrittenReports {
   readonly written: readonly string[]
   /** Projects of which something is under way. */
   readonly waiting: readonly string[]
+  /** Projects that were not looked at, as the time was over: their pages are the first of the next time. */
+  readonly left?: number
 }
 
 /** Longest name that every file system takes, less what `writeWholeFile` adds. */
@@ -38,6 +40,7 @@ const LONGEST_NAME_BYTES = 200
 const HEAD_BYTES = 4096
 
 /**
+ * @param over when no further page is begun: each takes a second, and there may be thousands of projects
  * @throws ConfigurationError when the folder cannot be written or the logo is none; when pages could not be
  *   made or written, what kept the first of them, after the others were written
  */
@@ -45,6 +48,7 @@ export async function writeReports(
   db: Database,
   { folder, title, logo: logoFile }: ReportSettings,
   signal: AbortSignal,
+  over?: AbortSignal,
 ): Promise<WrittenReports> {
   await requireFolder(folder)
   await sweepDrafts(folder, Date.now())
@@ -53,8 +57,10 @@ export async function writeReports(
   const waiting: string[] = []
   const failures: unknown[] = []
   await using thread = startReportThread(db.url, signal)
-  for (const project of await readProjects(db)) {
+  const projects = await sortByPage(folder, await readProjects(db))
+  for (const [n, project] of projects.entries()) {
     signal.throwIfAborted()
+    if (over?.aborted) return { written, waiting, left: projects.length - n }
     const { isUnderWay, latest } = await readState(db, project)
     if (isUnderWay) {
       waiting.push(project)
@@ -63,9 +69,8 @@ export async function writeReports(
     const stamp = hash([latest, packageJson.version, title ?? '', logo.logoUrl ?? ''].join('\n'))
     const file = join(folder, nameFile(project))
     if (latest === '' || (await readStamp(file)) === stamp) continue
-    const name = title === null ? project : `${title} · ${project}`
     try {
-      const page = await thread.makePage({ project }, { stamp, title: name, ...logo })
+      const page = await thread.makePage({ project }, { stamp, title: nameReport(title, project), ...logo })
       await writeWholeFile(file, page, 'of folder')
       written.push(project)
     } catch (error) {
@@ -75,6 +80,21 @@ export async function writeReports(
   }
   if (failures.length > 0) throw failures[0]
   return { written, waiting }
+}
+
+function nameReport(title: string | null, project: string): string {
+  return title === null ? project : `${title} · ${project}`
+}
+
+/** Those without a page first, then those with the oldest. */
+async function sortByPage(folder: string, projects: readonly string[]): Promise<string[]> {
+  const aged = await Promise.all(
+    projects.map(async (project) => {
+      const page = await stat(join(folder, nameFile(project))).catch(() => null)
+      return { project, writtenMs: page?.mtimeMs ?? 0 }
+    }),
+  )
+  return aged.toSorted((a, b) => a.writtenMs - b.writtenMs).map(({ project }) => project)
 }
 
 /**

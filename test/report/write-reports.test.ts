@@ -59,6 +59,19 @@ test('each project with a measurement has a page under its own name', async () =
   )
 })
 
+test('a page that is the oldest comes first, and none is begun when the time is over', async () => {
+  await list.capture('chess', '2026-11-03 00:00+00', ['1002'])
+  await write()
+  await list.capture('chess', '2026-11-04 00:00+00', ['1002'])
+  await list.capture('yoga', '2026-11-04 00:00+00', ['1001'])
+  await utimes(join(folder, 'fitness.html'), 1, 1)
+  const over = AbortSignal.abort()
+  const { signal } = new AbortController()
+  const settings = { folder, title: null, logo: null }
+  assert.deepEqual(await writeReports(db, settings, signal, over), { written: [], waiting: [], left: 3 })
+  assert.equal((await write()).written[0], 'fitness')
+})
+
 test('pages are made in one thread beside the loop, which starts when there is one to make', async () => {
   await list.capture('chess', '2026-11-03 00:00+00', ['1002'])
   const threads: Worker[] = []

@@ -1,8 +1,8 @@
 /** How both drivers connect: to the same server, by the same rules, with the same settings of the session. */
-import type { Socket } from 'node:net'
 import { type DatabaseAddress, parseDatabaseUrl } from '../database-url.ts'
 import { ConfigurationError } from '../errors.ts'
 import { AnsweredSocket, GuardedSocket } from './guarded-socket.ts'
+import { openSocket } from './open-socket.ts'
 
 /**
  * What our statements mean, and how values are written and read, stands on these, and each may be otherwise
@@ -66,11 +66,10 @@ export function postgresOptions(url: string) {
     username: address.user,
     password: address.password,
     database: address.database,
-    ssl: address.tls ?? false,
+    // What `openSocket` opens has it already.
+    ssl: false,
     ...(address.connectTimeoutS === null ? {} : { connect_timeout: address.connectTimeoutS }),
-    // Not yet connected, so that a failure is an event of the socket: a rejected promise leaves the pool one
-    // connection short for ever.
-    socket: () => connect(makeSocket(address), address),
+    socket: () => openSocket(makeSocket(address), address),
   }
 }
 
@@ -108,15 +107,7 @@ function parse(url: string): DatabaseAddress {
   }
 }
 
-function makeSocket({ host, port, password, tls }: DatabaseAddress): Socket {
+function makeSocket({ host, port, password, tls }: DatabaseAddress): AnsweredSocket {
   if (tls !== null) return new AnsweredSocket(`${host}:${port}`)
   return new GuardedSocket({ server: `${host}:${port}`, hasPassword: password !== '' })
-}
-
-/** Packets leave at once: a COPY inside a transaction is five times as fast. */
-function connect(socket: Socket, { host, port }: DatabaseAddress): Socket {
-  // Postgres.js names the server by these, to a person and for TLS.
-  Object.assign(socket, { host, port })
-  if (host.startsWith('/')) return socket.connect(`${host}/.s.PGSQL.${port}`)
-  return socket.setNoDelay().connect(port, host)
 }

@@ -8,7 +8,7 @@
  * It is not used with TLS, where the server's certificate is the proof.
  */
 import { Socket } from 'node:net'
-import { ConfigurationError } from '../errors.ts'
+import { UnavailableError } from '../errors.ts'
 
 /** Codes of an authentication message (PostgreSQL: Message Formats). */
 const OK = 0
@@ -38,6 +38,14 @@ const REMEDY =
 const CANCEL_BYTES = 16
 const CANCEL_CODE = 80_877_102
 
+export function isCancel(bytes: unknown): boolean {
+  return Buffer.isBuffer(bytes) && bytes.length === CANCEL_BYTES && bytes.readInt32BE(4) === CANCEL_CODE
+}
+
+export function describeEarlyEnd(server: string): string {
+  return `${server} takes the connection and ends it without an answer`
+}
+
 /**
  * A socket on which the end before any answer is an error. A proxy without a server behind it takes each
  * connection and closes it, and postgres.js would connect again at once, for ever.
@@ -53,7 +61,7 @@ export class AnsweredSocket extends Socket {
   }
 
   override _write(bytes: Buffer, encoding: BufferEncoding, done: (error?: Error | null) => void): void {
-    if (bytes.length === CANCEL_BYTES && bytes.readInt32BE(4) === CANCEL_CODE) this.#isCancel = true
+    if (isCancel(bytes)) this.#isCancel = true
     super._write(bytes, encoding, done)
   }
 
@@ -66,8 +74,7 @@ export class AnsweredSocket extends Socket {
 
   protected endEarly(): boolean {
     if (this.#isCancel) return super.push(null)
-    const message = `${this.#server} takes the connection and ends it without an answer`
-    this.destroy(Object.assign(new Error(message), { code: 'ECONNRESET' }))
+    this.destroy(Object.assign(new Error(describeEarlyEnd(this.#server)), { code: 'ECONNRESET' }))
     return false
   }
 }
@@ -96,7 +103,7 @@ export class GuardedSocket extends AnsweredSocket {
     if (this.#isDone()) return super.push(chunk)
     const refusal = this.#read(chunk)
     if (refusal === null) return super.push(chunk)
-    this.destroy(new ConfigurationError(`The database server at ${this.#guarded.server} ${refusal}`))
+    this.destroy(new UnavailableError(`The database server at ${this.#guarded.server} ${refusal}`))
     return false
   }
 

@@ -23,6 +23,7 @@ import {
   webUrl,
   wholeNumber,
 } from './setting-values.ts'
+import { TIMINGS } from './timings.ts'
 
 /** Longer than TCP may deliver what its sender gave up (docs/protocol.md: What is not promised). */
 export const RECONCILE_QUIET_DEFAULT = '20m'
@@ -48,6 +49,12 @@ export const SETTINGS = {
       schema: databaseUrl(),
       example: 'postgres://storerank:password@db.example.com/storerank?sslmode=verify-full',
       secret: 'in part',
+    }),
+    databaseConnections: setting('DATABASE_CONNECTIONS', {
+      help: 'Connections that `run` or `start` has at once, of each process; `start` on two machines, twice.',
+      schema: wholeNumber(TIMINGS.fewestConnections, 100),
+      default: '28',
+      prefix: 'DATABASE_CONN',
     }),
   }),
 

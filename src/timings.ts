@@ -86,6 +86,11 @@ export const TIMINGS = {
    * lease does. A full list is five of them, so that one is left to fetch while the next list is asked.
    */
   resultsPerFetchJob: 200,
+  /**
+   * Connections that a runner needs at least (src/db/connections.ts): six always, and four for two jobs and
+   * their statements.
+   */
+  fewestConnections: 10,
   /** Most posts wait for an answer or a permit. The client and the call window bound the requests. */
   postsAtOnce: 10,
   fetchJobsAtOnce: 4,

@@ -59,7 +59,10 @@ const OF_FILES: readonly Reason[] = [
   [/EIO/, 'its disk fails', 'See the log of the machine.'],
 ]
 
-/** Of Postgres, by SQLSTATE, and of those between us and it; the first that fits. */
+/**
+ * Of Postgres, by SQLSTATE, and of those between us and it; the first that fits. What an administrator may
+ * mend while we wait is unavailable, and no setting of ours: a unit starts again by itself.
+ */
 interface OfDatabase {
   readonly code: RegExp
   readonly says?: RegExp
@@ -86,7 +89,7 @@ const OF_DATABASE: readonly OfDatabase[] = [
     code: /^(28\w{3}|3D000)$/,
     what: 'The database refuses us',
     remedy: 'Check the login, the password and the name of the database in DATABASE_URL.',
-    Kind: ConfigurationError,
+    Kind: UnavailableError,
   },
   {
     code: /CERT_|_CERT$|UNABLE_TO_VERIFY/,
@@ -94,7 +97,7 @@ const OF_DATABASE: readonly OfDatabase[] = [
     remedy:
       'Give DATABASE_URL the host that it is of, and sslrootcert (or NODE_EXTRA_CA_CERTS) the file of the ' +
       'authority that signed it.',
-    Kind: ConfigurationError,
+    Kind: UnavailableError,
   },
   {
     code: /^42501$/,
@@ -120,8 +123,26 @@ const OF_DATABASE: readonly OfDatabase[] = [
     Kind: UnavailableError,
   },
   {
+    // Of ours: the statements of a person have their own words.
+    code: /^42(P01|883)$/,
+    what: 'The database lacks what storerank has made there',
+    remedy:
+      '`storerank migrate` makes views and functions again, and the queue after `drop schema pgboss ' +
+      'cascade`, which loses nothing. A table comes back with a backup alone.',
+    Kind: ConfigurationError,
+  },
+  {
+    code: /^53300$/,
+    what: 'The database gives no more connections',
+    remedy:
+      '`storerank start` and `run` have as many at once as DATABASE_CONNECTIONS says, other commands four. ' +
+      'Lower it, end sessions that nobody needs, or raise the limit: max_connections of the server, ' +
+      '`alter role … connection limit`, `alter database … connection limit`.',
+    Kind: UnavailableError,
+  },
+  {
     // Out of disk, memory or another resource; a full disk refuses a login by the other message.
-    code: /^53(?!300)\w{3}$/,
+    code: /^53\w{3}$/,
     what: 'The database server lacks what it needs',
     remedy: 'Make room on its disk, or give it more memory.',
     Kind: UnavailableError,
@@ -139,10 +160,11 @@ const OF_DATABASE: readonly OfDatabase[] = [
 const UNREACHABLE =
   /^(ECONN\w+|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|EPIPE|CONNECT_TIMEOUT|CONNECTION_\w+)$/
 /**
- * SQLSTATE: connection exceptions, also of a worker of Citus; too many connections; the server starts, stops
- * or has crashed.
+ * SQLSTATE: connection exceptions, also of a worker of Citus; a login that is refused, or a database that is
+ * not there, while an administrator works on it; a standby; too many connections; the server starts, stops or
+ * has crashed.
  */
-const NOT_NOW = /^(08\w{3}|53300|57P0[1-5])$/
+const NOT_NOW = /^(08\w{3}|28\w{3}|3D000|25006|53300|57P0[1-5])$/
 /** What pg says of a connection that has ended, without a code. */
 const PG_LOST = /^(Connection terminated|Client has encountered a connection error)/
 
@@ -155,13 +177,13 @@ interface Facts {
 }
 
 /**
- * Whether an error says that the database, or a part of it, cannot be reached at this moment. A server that
- * starts again has no socket file for a while.
+ * Whether an error says that the database, or a part of it, cannot be reached at this moment, or that this
+ * machine makes no connection: without a network, a free file, or the socket file of a server that starts.
  */
 export function isOutage(error: Error): boolean {
   const { code, syscall } = error as Facts
   if (typeof code !== 'string') return PG_LOST.test(error.message)
-  return UNREACHABLE.test(code) || NOT_NOW.test(code) || (syscall === 'connect' && code === 'ENOENT')
+  return UNREACHABLE.test(code) || NOT_NOW.test(code) || syscall === 'connect'
 }
 
 /**
@@ -185,7 +207,7 @@ function describeDatabase(error: Error): StorerankError | null {
   )
   if (found !== undefined)
     return new found.Kind(`${found.what}: ${error.message}. ${found.remedy}`, { cause: error })
-  if (!isOutage(error) && syscall !== 'connect') return null
+  if (!isOutage(error)) return null
   // A name with several addresses fails with all of their errors and no message.
   const said = error.message || String(code)
   const [, reason] =

@@ -41,6 +41,7 @@ describe('readConfig', () => {
       postbackUrl: null,
       budget: { maxDayMicros: 5_000_000, maxMonthMicros: null, maxRunMicros: null },
       callsPerMinute: 2000,
+      databaseConnections: 28,
       maxConcurrentRequests: 30,
       maxAttempts: 3,
       reconcileQuietMs: 1_200_000,

@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
+import { shareConnections } from '../db/connections.ts'
 import { type Database, openDatabase } from '../db/database.ts'
 import { ConfigurationError } from '../errors.ts'
 import type { CommandContext } from './command.ts'
@@ -44,8 +45,12 @@ export async function openDatabaseSession(
   const database = config.service === null ? SANDBOX_DATABASE : ACCOUNT_DATABASE
   const embedded = own === undefined ? await attach(context, database) : null
   const url = own ?? embedded?.url ?? ''
-  // The port of the embedded one may be another at each start.
-  const db = openDatabase(url, embedded === null ? {} : { place: embedded.dataDirectory })
+  const { statements } = shareConnections(config.databaseConnections)
+  const db = openDatabase(url, {
+    maxConnections: statements,
+    // The port of the embedded one may be another at each start.
+    ...(embedded === null ? {} : { place: embedded.dataDirectory }),
+  })
   const close = async () => {
     await db.close()
     await embedded?.dispose()

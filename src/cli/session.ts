@@ -1,6 +1,7 @@
 /** What work needs: the database, the account or the sandbox, the queue. Nothing else knows which. */
 import { hostname } from 'node:os'
 import { createCallGate } from '../db/call-gate.ts'
+import { describeFewConnections } from '../db/connections.ts'
 import type { Database } from '../db/database.ts'
 import { describeDistance, measureRoundTrip } from '../db/round-trip.ts'
 import { UnavailableError } from '../errors.ts'
@@ -46,10 +47,11 @@ async function requireChanges(db: Database): Promise<void> {
   if (reason !== null) throw new UnavailableError(reason)
 }
 
-/** What a person should know of a database that is far away; of one that is near, nothing. */
-async function tellDistance(db: Database, context: CommandContext): Promise<void> {
+/** What a person should know of a database that is far away, or has few connections for us. */
+async function tellLimits(db: Database, context: CommandContext): Promise<void> {
   const distance = describeDistance(await measureRoundTrip(db))
-  if (distance !== null) tell(context, distance)
+  const few = await describeFewConnections(db.sql, context.config.databaseConnections)
+  for (const sentence of [distance, few]) if (sentence !== null) tell(context, sentence)
 }
 
 async function openWork(session: DatabaseSession, context: CommandContext): Promise<WorkSession> {
@@ -67,7 +69,7 @@ async function openWork(session: DatabaseSession, context: CommandContext): Prom
     maxConcurrent: config.maxConcurrentRequests,
     gate: createCallGate(session.db, { ...config, runner }, signal),
   })
-  await tellDistance(session.db, context)
+  await tellLimits(session.db, context)
   const queue = await openQueue(session.db.url, log)
   return {
     ...session,

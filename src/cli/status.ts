@@ -1,7 +1,10 @@
 /** What `storerank status` shows: runs, backlog, budgets, problems; or only what is wrong. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { JOBS } from '../../jobs/index.ts'
 import { describeOutage } from '../account/service-status.ts'
 import type { Database } from '../db/database.ts'
+import { describeHolder, readLockHolders } from '../db/lock-holder.ts'
+import { UnavailableError } from '../errors.ts'
 import { readUnknownPosts } from '../ledger/posts.ts'
 import { readWaitingAttempts } from '../ledger/task-failures.ts'
 import { redactSecrets } from '../log.ts'
@@ -22,6 +25,9 @@ import { warn } from './tell.ts'
 const PROBLEMS_SHOWN = 20
 /** What monitoring systems take for "unknown". */
 const CANNOT_TELL = 2
+/** Those of Nagios wait ten seconds. */
+const CHECK_WITHIN_MS = 9_000
+const ASK_MS = 1_500
 
 export function showStatus(context: CommandContext): Promise<Document> {
   return withDatabase(context, async ({ db }) => {
@@ -30,24 +36,57 @@ export function showStatus(context: CommandContext): Promise<Document> {
   })
 }
 
-/** One line for each thing that is wrong. */
-export async function checkStatus(context: CommandContext): Promise<Document | number> {
+/**
+ * One line for each thing that is wrong. It answers within its time, whatever the database does.
+ * @param withinMs for tests
+ */
+export async function checkStatus(
+  context: CommandContext,
+  withinMs = CHECK_WITHIN_MS,
+): Promise<Document | number> {
+  const looked: { db?: Database } = {}
+  const over = new AbortController()
   try {
-    return await withDatabase(context, async ({ db }) => {
-      const troubles = findTroubles(await readFigures(db, monitorSettings(context)))
-      return {
-        data: { troubles },
-        parts: troubles.map(({ kind, message }) => `${kind}: ${message}`),
-        exitCode: troubles.length > 0 ? 1 : 0,
-      }
-    })
+    const late = failWhenLate(looked, withinMs, over.signal)
+    return await Promise.race([lookForTroubles(context, looked), late])
   } catch (error) {
     if (context.signal.aborted) throw error
     const isDebug = context.log.isLevelEnabled('debug')
     const message = describeFailure(describeTrouble(error) ?? error, isDebug)
     warn(context, `unknown: ${redactSecrets(message)}`)
     return CANNOT_TELL
+  } finally {
+    over.abort()
   }
+}
+
+function lookForTroubles(context: CommandContext, looked: { db?: Database }): Promise<Document> {
+  return withDatabase(context, async ({ db }) => {
+    looked.db = db
+    const troubles = findTroubles(await readFigures(db, monitorSettings(context)))
+    return {
+      data: { troubles },
+      parts: troubles.map(({ kind, message }) => `${kind}: ${message}`),
+      exitCode: troubles.length > 0 ? 1 : 0,
+    }
+  })
+}
+
+/** Never resolves. What keeps our statements waiting is asked on a connection of its own. */
+async function failWhenLate(
+  looked: { db?: Database },
+  withinMs: number,
+  signal: AbortSignal,
+): Promise<never> {
+  await sleep(withinMs - ASK_MS, undefined, { signal })
+  const holders = looked.db === undefined ? [] : readLockHolders(looked.db.permits, null)
+  const [holder] = await Promise.race([holders, sleep(ASK_MS, [], { signal })]).catch(() => [])
+  const why =
+    holder === undefined
+      ? ''
+      : ` ${describeHolder(holder)} holds a lock for which it waits: ` +
+        `select pg_terminate_backend(${holder.pid}) ends that session.`
+  throw new UnavailableError(`The database did not answer within ${withinMs / 1000} s.${why}`)
 }
 
 type Status = Awaited<ReturnType<typeof readStatus>>

@@ -25,11 +25,14 @@ const QUERY_LENGTH = 80
  * The sessions that block the waiting one, directly or through others, and wait for no lock themselves. The
  * longest open transaction comes first; none when the session does not wait any more.
  * @param observer another session than the waiting one
+ * @param waitingPid null: any session of this login's runners
  */
-export async function readLockHolders(observer: SqlRunner, waitingPid: number): Promise<LockHolder[]> {
+export async function readLockHolders(observer: SqlRunner, waitingPid: number | null): Promise<LockHolder[]> {
   return observer<LockHolder[]>`
     with recursive chain (pid) as (
-      select unnest(pg_blocking_pids(${waitingPid}))
+      select unnest(pg_blocking_pids(w.pid)) from pg_stat_activity w
+      where w.pid = ${waitingPid} or ${waitingPid}::int is null and w.usename = current_user
+        and w.datname = current_database() and w.application_name like 'storerank%'
       union select unnest(pg_blocking_pids(pid)) from chain where pid <> 0
     )
     select pid, nullif(a.application_name, '') as application, a.usename as "user", a.state,
@@ -71,7 +74,16 @@ export function describeLockTimeout(
   )
 }
 
-function describeHolder({ pid, application, user, state, openForMs, queryStart, query }: LockHolder): string {
+/** A session as the subject of a sentence. */
+export function describeHolder({
+  pid,
+  application,
+  user,
+  state,
+  openForMs,
+  queryStart,
+  query,
+}: LockHolder): string {
   const facts = [
     application,
     user === null ? null : `user ${user}`,

@@ -3,6 +3,7 @@
  * views. The runner's login owns everything. The grants are in drizzle/objects/rights.sql.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { SqlRunner } from './driver.ts'
 import { sql } from './sql.ts'
 import type { Transaction } from './transaction.ts'
 
@@ -62,8 +63,8 @@ async function explainMissingRoles(tx: Transaction): Promise<string> {
  * Which roles beside ours may write what no editor may, as a sentence; null when there are none. A hosted
  * database may have default privileges that give each new table to the login of its public API.
  */
-export async function describeOtherWriters(tx: Transaction): Promise<string | null> {
-  const writers = await tx<{ name: string; tables: number }[]>`
+export async function describeOtherWriters(db: SqlRunner): Promise<string | null> {
+  const writers = await db<{ name: string; tables: number }[]>`
     select case a.grantee when 0 then 'public' else a.grantee::regrole::text end as name,
       count(distinct c.oid) as tables
     from pg_class c cross join lateral aclexplode(c.relacl) a

@@ -8,6 +8,8 @@ import { type Outage, readPostingOutage } from '../account/service-status.ts'
 import type { Database } from '../db/database.ts'
 import { endStuckSessions } from '../db/end-stuck-sessions.ts'
 import { refuseNewerSchema } from '../db/migrate.ts'
+import { retryWhileDatabaseIsDown } from '../db/outage.ts'
+import { startDeadline } from '../deadline.ts'
 import { AccountError, StorerankError } from '../errors.ts'
 import { readUnknownPosts, type UnknownPosts } from '../ledger/posts.ts'
 import { readRestoreHold } from '../ledger/restored.ts'
@@ -82,16 +84,23 @@ export async function runCycle(
   options: CycleOptions,
 ): Promise<CycleResult> {
   const parts = listParts(jobs)
-  const runStep = async (step: CyclePart['step']) => {
-    for (const part of parts.filter(({ cycle }) => cycle.step === step)) await runPart(context, part, options)
+  const runStep = async (step: CyclePart['step'], over?: AbortSignal) => {
+    const bounded = { ...context, ...(over && { over }) }
+    for (const part of parts.filter(({ cycle }) => cycle.step === step)) await runPart(bounded, part, options)
   }
   await runStep('begin')
   await refuseRestored(context.db, context.client, context.signal)
   await runStep('tidy')
   const plan = await planOnceFree(context, findPart(parts, 'plan'), options)
   options.onPhase({ doing: 'measuring', done: 'measured' })
-  const outstanding = await waitUntilDone(context, runner, parts, options)
-  await runStep('end')
+  using wait = startDeadline(options.waitMs, 'The wait for what is outstanding is over.')
+  const signal = AbortSignal.any([context.signal, wait.signal])
+  // From here on something is bought: a database that is away for a while ends no run.
+  const outstanding = await retryWhileDatabaseIsDown(
+    () => waitUntilDone(context, runner, parts, options, wait.signal),
+    signal,
+  )
+  await retryWhileDatabaseIsDown(() => runStep('end', wait.signal), signal)
   return { plan, outstanding, refusal: runner.refusal }
 }
 
@@ -143,6 +152,7 @@ async function waitUntilDone(
   runner: Runner,
   parts: readonly Part[],
   options: CycleOptions,
+  over: AbortSignal,
 ): Promise<Outstanding> {
   const { db, signal } = context
   const runOrLog = createTrier(context)
@@ -159,7 +169,7 @@ async function waitUntilDone(
       options.onProgress(outstanding)
       const nowMs = performance.now()
       const tookMs = nowMs - lookedMs
-      if (isDone(outstanding, runner) || nowMs - startedMs > options.waitMs) return outstanding
+      if (isDone(outstanding, runner) || over.aborted) return outstanding
       if (nowMs >= schemaAtMs) {
         await refuseNewerSchema(db)
         await endStuckSessions(db.sql)

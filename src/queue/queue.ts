@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto'
 import { type JobWithMetadata, PgBoss } from 'pg-boss'
 import type { Logger } from 'pino'
 import { pgOptions, TCP_KEEPALIVE, toStartupOptions, WRITER_SETTINGS } from '../db/connection.ts'
+import { QUEUE_POOL } from '../db/connections.ts'
 import type { Transaction } from '../db/database.ts'
 import type { Value } from '../db/sql.ts'
 import { LeaseLostError } from '../errors.ts'
@@ -76,7 +77,7 @@ export async function openQueue(url: string, log: Logger): Promise<Queue> {
     ...pgOptions(url),
     options: toStartupOptions({ ...WRITER_SETTINGS, ...TCP_KEEPALIVE }),
     application_name: 'storerank queue',
-    max: 3,
+    max: QUEUE_POOL,
     // `storerank migrate` has made it: the login need not have the right to make schemas.
     createSchema: false,
     schedule: false,

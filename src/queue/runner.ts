@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { deliverChannel } from '../alerts/deliver.ts'
 import { createFetchOrder, fetchResults, setAside } from '../collect/fetch.ts'
+import { shareConnections } from '../db/connections.ts'
 import { retryWhileDatabaseIsDown } from '../db/outage.ts'
 import { startDeadline } from '../deadline.ts'
 import { AccountError, LeaseLostError, StorerankError, UnavailableError } from '../errors.ts'
@@ -46,8 +47,9 @@ export async function startRunner(
   if (works === 'posts') await queue.work('post', TIMINGS.postsAtOnce, postHandler(context, state))
   if (works !== 'messages') await queue.work('fetch', TIMINGS.fetchJobsAtOnce, fetchHandler(context, state))
   await queue.work('deliver', CHANNELS_AT_ONCE, deliveryHandler(context))
-  // One worker per job: a long audit keeps no other job waiting.
-  if (jobs.length > 0) await queue.work('job', jobs.length, jobHandler(context, jobs))
+  // One worker per job, where connections allow it: a long audit keeps no other job waiting.
+  const atOnce = Math.min(jobs.length, shareConnections(context.settings.databaseConnections).jobs)
+  if (jobs.length > 0) await queue.work('job', atOnce, jobHandler(context, jobs))
   return state
 }
 

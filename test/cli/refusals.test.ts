@@ -30,7 +30,7 @@ describe('a database that cannot be used is told in one sentence', () => {
     const url = new URL(process.env.TEST_DATABASE_URL ?? '')
     url.pathname = '/not_there'
     const { code, stderr } = await callCommand(['run'], OWN(url.href))
-    assert.equal(code, 2)
+    assert.equal(code, 1)
     assert.match(stderr, /^The database refuses us: database "not_there" does not exist\.[^\n]*\n$/)
   })
 
@@ -93,13 +93,16 @@ describe('describeTrouble', () => {
     assert.match(login.message, /could not write init file.*\. Make room on its disk/)
   })
 
-  test('takes a refused login for a setting', () => {
-    for (const code of ['28P01', '28000', '3D000', '42501']) {
-      assert.ok(describeTrouble(coded(code)) instanceof ConfigurationError, code)
+  test('takes for a setting only what no administrator mends while a unit tries again', () => {
+    assert.ok(describeTrouble(coded('42501')) instanceof ConfigurationError)
+    for (const code of ['28P01', '28000', '3D000', '25006']) {
+      assert.ok(describeTrouble(coded(code)) instanceof UnavailableError, code)
     }
+    const few = describeTrouble(coded('53300', 'sorry, too many clients already'))
+    assert.match(few?.message ?? '', /gives no more connections: sorry.*DATABASE_CONNECTIONS says/)
   })
 
-  test('takes a certificate that is not trusted for a setting', () => {
+  test('names the remedy of a certificate that is not trusted', () => {
     for (const code of [
       'DEPTH_ZERO_SELF_SIGNED_CERT',
       'SELF_SIGNED_CERT_IN_CHAIN',
@@ -109,7 +112,7 @@ describe('describeTrouble', () => {
       'CERT_HAS_EXPIRED',
     ]) {
       const trouble = describeTrouble(coded(code))
-      assert.ok(trouble instanceof ConfigurationError, code)
+      assert.ok(trouble instanceof UnavailableError, code)
       assert.match(trouble.message, /certificate is not trusted: what happened\..*NODE_EXTRA_CA_CERTS/)
     }
   })

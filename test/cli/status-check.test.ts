@@ -99,7 +99,7 @@ test('an operator sees what is wrong, in a word for the machine and a sentence f
   assert.equal(broken.code, 2)
   assert.match(
     broken.stderr,
-    /^unknown: storerank failed and did not expect to: .*"call_window" does not exist/,
+    /^unknown: The database lacks what storerank has made there: .*"call_window" does not exist\. .*migrate/,
   )
 })
 

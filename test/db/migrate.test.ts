@@ -163,6 +163,8 @@ test('rights to write that a hosted database gives to others are told, and how t
       first.stdout,
     ) ?? []
   assert.equal(names, anyone, first.stdout)
+  const { code, stdout } = await callCommand(['status', '--check'], { env })
+  assert.deepEqual([code, stdout.split(' ')[0]], [1, 'other_writers:'], stdout)
   await sql.unsafe(take)
   await sql.unsafe(`create role mine_${anyone}; grant insert on keyword_watch to mine_${anyone}`)
   assert.equal((await callCommand(['migrate'], { env })).stdout, DONE)

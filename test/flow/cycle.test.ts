@@ -56,6 +56,19 @@ test('one cycle measures what is watched, and the second buys nothing', async ()
   assert.equal(posted, 1)
 })
 
+test('a database that gives no connection for a while ends no cycle that has bought', async () => {
+  await world.db.sql`
+    insert into keyword_watch (project, store, keyword, location_code, language_code)
+    values ('fitness', 'ios_store', 'patience', 2840, 'en')`
+  let looks = 0
+  const onProgress = () => {
+    looks += 1
+    if (looks < 3) throw Object.assign(new Error('sorry, too many clients already'), { code: '53300' })
+  }
+  const { plan, outstanding } = await cycle(undefined, { ...QUIET, onProgress })
+  assert.deepEqual([plan.planned, outstanding.posted, looks > 2], [1, 0, true])
+})
+
 test('a cycle ends with the reports where they have a folder, whether they can be written', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'storerank-cycle-'))
   t.after(() => rm(folder, { recursive: true }))

@@ -54,6 +54,7 @@ const WELL = {
   restoreHold: null,
   noRoom: null,
   readOnly: null,
+  otherWriters: null,
   undelivered: [],
   books: { differences: 0, duplicateMicros: 0 },
 }
@@ -76,6 +77,7 @@ const CASES: readonly (readonly [what: string, changes: Changes, kinds: readonly
     ['restored'],
   ],
   ['a standby', { readOnly: 'The database takes no changes.' }, ['read_only']],
+  ['rights of others', { otherWriters: 'Others gave rights.' }, ['other_writers']],
   ['a channel', { undelivered: ['The channel "ops" was disabled.'] }, ['not_told']],
   ['an outage', { outage: { since: before(1), checkedAt: AT } }, ['outage']],
   ['posts that are held', { work: { heldPosts: 2, heldBecause: 'Refused (40210).' } }, ['not_posted']],

@@ -1,6 +1,7 @@
 /** The server, the service, the jobs and the queue, and what alerts cannot tell. */
 import { describeOutage, readPostingOutage, readServiceTroubles } from '../../account/service-status.ts'
 import type { Database } from '../../db/database.ts'
+import { describeOtherWriters } from '../../db/roles.ts'
 import { formatMinute } from '../../instant.ts'
 import { readRestoreHold } from '../../ledger/restored.ts'
 import { ageS, source } from '../figure.ts'
@@ -34,6 +35,14 @@ export const readOnly = source({
   read: readReadOnly,
   troubles: {
     read_only: (message) => message,
+  },
+})
+
+/** Who else may write into the books, with what takes the right away. */
+export const otherWriters = source({
+  read: ({ sql }) => describeOtherWriters(sql),
+  troubles: {
+    other_writers: (sentence) => sentence,
   },
 })
 

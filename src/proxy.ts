@@ -3,7 +3,7 @@
  * encrypted. Loopback and what NO_PROXY names are always called straight, and so are the database and the
  * mail server.
  */
-import { type Dispatcher, Pool, ProxyAgent } from 'undici'
+import { type buildConnector, type Dispatcher, Pool, ProxyAgent } from 'undici'
 import { ProxyError } from './errors.ts'
 import type { Secret } from './secret.ts'
 import { isLoopback } from './setting-values.ts'
@@ -37,13 +37,11 @@ export function openProxy(uri: string, options: Omit<ProxyAgent.Options, 'uri'> 
   return new ProxyAgent({ ...options, uri, clientFactory: connectToProxy })
 }
 
-type Connect = (options: object, done: (error: Error | null, socket?: unknown) => void) => void
-
 /** What keeps the proxy itself from being reached is told apart from what is of the other side. */
-function connectToProxy(origin: URL, { connect }: { connect?: Connect }): Dispatcher {
-  const told: Connect = (options, done) =>
-    connect?.(options, (error, socket) =>
-      error === null ? done(null, socket) : done(new ProxyError(error.message, { cause: error })),
+function connectToProxy(origin: URL, { connect }: { connect?: buildConnector.connector }): Dispatcher {
+  const told: buildConnector.connector = (options, done) =>
+    connect?.(options, (...[error, socket]) =>
+      error === null ? done(null, socket) : done(new ProxyError(error.message, { cause: error }), null),
     )
-  return new Pool(origin, { connect: told as never })
+  return new Pool(origin, { connect: told })
 }

@@ -206,15 +206,15 @@ function describeDatabase(error: Error): StorerankError | null {
     (row) => row.code.test(String(code)) && (row.says?.test(error.message) ?? true),
   )
   if (found !== undefined)
-    return new found.Kind(`${found.what}: ${error.message}. ${found.remedy}`, { cause: error })
+XX
   if (!isOutage(error)) return null
   // A name with several addresses fails with all of their errors and no message.
   const said = error.message || String(code)
   const [, reason] =
     findReason([said], syscall === 'connect' ? [...OF_NETWORK, ...OF_FILES] : OF_NETWORK) ?? []
+  const why = reason === undefined ? said : `${reason} (${said})`
   return new UnavailableError(
-    `The database cannot be reached: ${reason === undefined ? said : `${reason} (${said})`}. Check that the ` +
-      'server runs and that DATABASE_URL names it.',
+    `The database cannot be reached: ${why}. Check that the server runs and that DATABASE_URL names it.`,
     { cause: error },
   )
 }

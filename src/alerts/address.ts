@@ -26,7 +26,7 @@ for (const [address, bits] of [
 ] as const) {
   INTERNAL.addSubnet(address, bits, 'ipv4')
 }
-/** Outside of these, an IPv6 address is not of the internet: loopback, link-local, private and multicast ones. */
+/** Outside of these, an IPv6 address is loopback, link-local, private or multicast. */
 const GLOBAL = subnet('2000::', 3)
 /** For protocols and documentation. */
 for (const [address, bits] of [
@@ -38,8 +38,8 @@ for (const [address, bits] of [
 }
 
 /**
- * What leads to an IPv4 address that is written in it is judged by that one: mapped addresses, NAT64 (RFC 6052,
- * RFC 8215), 6to4 and Teredo, whose client is written with its bits turned over behind its server.
+ * What leads to an IPv4 address that is written in it is judged by that one: mapped addresses, NAT64
+ * (RFC 6052, RFC 8215), 6to4 and Teredo, whose client is written with its bits turned over behind its server.
  */
 const HOLDS_IPV4: readonly (readonly [BlockList, readonly ((bytes: readonly number[]) => number[])[]])[] = [
   [subnet('::ffff:0:0', 96), [(bytes) => bytes.slice(12)]],

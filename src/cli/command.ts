@@ -4,6 +4,7 @@
  * Such a file imports what is light; what a command works with, it imports when it runs.
  */
 import type { Config } from '../config.ts'
+import type { PersonRole } from '../db/database.ts'
 import type { Logger } from '../log.ts'
 import type { Document, Output } from './document.ts'
 
@@ -104,6 +105,21 @@ export type Need<Session> = <Result>(
   work: (session: Session) => Promise<Result>,
 ) => Promise<Result>
 
+/** A tool of an assistant that runs a command. */
+export interface Offer {
+  readonly name: string
+  /** What it does, in a sentence without its end. */
+  readonly summary: string
+  /** As whom it asks the database; without, what only reads asks as the login of DATABASE_URL. */
+  readonly role?: PersonRole
+  /** It changes watchlists, and is there only where a person allows that. */
+  readonly changes?: true
+  /** Options that an assistant does not choose. */
+  readonly fixed?: Readonly<Record<string, unknown>>
+  /** The argument that names files, of which an assistant gives the text. */
+  readonly textOf?: string
+}
+
 export interface Declaration<O, A, Session> {
   /** That of its file. */
   readonly name: string
@@ -119,6 +135,8 @@ export interface Declaration<O, A, Session> {
   readonly notes?: string
   /** Commands within it: `storerank alerts test`. */
   readonly commands?: readonly Command[]
+  /** How an assistant may run it: `storerank mcp`. */
+  readonly offers?: readonly Offer[]
   /** Default: nothing, or what it opens itself, because something has to be done or refused before. */
   readonly needs?: Need<Session>
   /** Does it. Its options `json`, `csv` and `expanded` say how the document is printed. */
@@ -158,4 +176,6 @@ export interface CommandContext {
   readonly isTerminal: boolean
   /** Aborted at the first SIGINT or SIGTERM: take no new work, finish what is in flight, return. */
   readonly signal: AbortSignal
+  /** As whom it asks which database; without: as the login of DATABASE_URL. */
+  readonly person?: { readonly url: string; readonly role: PersonRole }
 }

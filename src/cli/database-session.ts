@@ -68,6 +68,12 @@ export async function openDatabaseSession(
   }
 }
 
+/** A command of the owner lets the person in, and has looked at the schema. */
+export function openAsPerson({ url, role }: NonNullable<CommandContext['person']>): DatabaseSession {
+  const db = openDatabase(url, { role })
+  return { db, embedded: null, isOfAnotherState: false, close: () => db.close() }
+}
+
 /**
  * A password file as psql reads it, so that no password stands in a command line or a log.
  * @returns the URL with the file in the password's place

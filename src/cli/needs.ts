@@ -29,14 +29,13 @@ export function database({
   return async (context, work) => {
     const isEmbedded = context.config.databaseUrl === null
     if (ownTool !== undefined && !isEmbedded) throw refuseOwn(ownTool)
-    const { openDatabaseSession } = await import('./database-session.ts')
+    const { openAsPerson, openDatabaseSession } = await import('./database-session.ts')
+    const { person } = context
     const migrates = makes === 'any' || (makes === 'embedded' && isEmbedded)
-    const session = await openDatabaseSession(context, {
-      migrates,
-      ...(readsAnyState && { readsAnyState }),
-    })
+    const options = { migrates, ...(readsAnyState && { readsAnyState }) }
+    const session = person === undefined ? await openDatabaseSession(context, options) : openAsPerson(person)
     try {
-      if (!takesAnySchema && !session.isOfAnotherState) {
+      if (!takesAnySchema && !session.isOfAnotherState && person === undefined) {
         const { requireCurrentSchema } = await import('../db/migrate.ts')
         await requireCurrentSchema(session.db)
       }

@@ -38,18 +38,26 @@ export interface DatabaseOptions {
   readonly maxConnections?: number
   /** Instead of host, port and name of the database. */
   readonly place?: string
+  /** What the sessions may do is what this role may, for so long at a time. Default: the login's. */
+  readonly role?: PersonRole
 }
+
+export type PersonRole = 'storerank_editor' | 'storerank_reader'
+/** Of a statement in the name of a person. */
+const PERSON_LIMIT_MS = 30_000
 
 const OBSERVER_IDLE_S = 10
 const PERMITS_IDLE_S = 60
 
 /** Opens lazily: no connection is made before the first statement. */
 export function openDatabase(url: string, options: DatabaseOptions = {}): Database {
-  const { name = 'storerank', maxConnections = 10 } = options
+  const { name = 'storerank', maxConnections = 10, role } = options
   const settings = {
     ...WRITER_SETTINGS,
     ...TCP_KEEPALIVE,
     idle_in_transaction_session_timeout: TIMINGS.idleInTransactionMs,
+    ...(role === undefined ? {} : { role, statement_timeout: PERSON_LIMIT_MS }),
+    ...(role === 'storerank_reader' ? { default_transaction_read_only: 'on' } : {}),
   }
   const shared = {
     ...postgresOptions(url),

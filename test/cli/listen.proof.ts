@@ -63,7 +63,8 @@ describe('storerank start --listen', () => {
     assert.equal(code, 2)
     assert.equal(
       stderr,
-      `It is not possible to listen on 127.0.0.1:${port}: another program has that port (EADDRINUSE). Choose another address with --listen.\n`,
+      `It is not possible to listen on 127.0.0.1:${port}: another program has that port ` +
+        '(EADDRINUSE). Choose another address with --listen.\n',
     )
   })
 

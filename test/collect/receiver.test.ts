@@ -230,7 +230,8 @@ describe('a receiver that is stopped', () => {
       (error) =>
         error instanceof ConfigurationError &&
         error.message ===
-          `It is not possible to listen on 127.0.0.1:${port}: another program has that port (EADDRINUSE). Choose another address with --listen.`,
+          `It is not possible to listen on 127.0.0.1:${port}: another program has that port ` +
+            '(EADDRINUSE). Choose another address with --listen.',
     )
   })
 })

@@ -19,6 +19,12 @@ export const forecast = command({
     json: flag('print JSON instead of tables'),
   },
   examples: ['storerank forecast --every 6h --depth 100 --tag brand'],
+  offers: [
+    {
+      name: 'forecast',
+      summary: 'What the watches cost a day and a month, or would, and which budget ends',
+    },
+  ],
   needs: database(),
   run: async ({ json: _, ...question }, context, { db }) =>
     (await import('../forecast.ts')).showForecast(db, question, context),

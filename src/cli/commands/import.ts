@@ -18,6 +18,23 @@ export const importCommand = command({
     replace: option('<project>', 'disable what the files do not name of this project'),
     encoding: option('<name>', 'if not UTF-8, such as windows-1252 (default: guessed)', encoding),
   },
+  offers: [
+    {
+      name: 'import_trial',
+      summary: 'What an import of watches would change and cost a month; changes nothing',
+      role: 'storerank_editor',
+      fixed: { trial: true },
+      textOf: 'files',
+    },
+    {
+      name: 'import',
+      summary: 'Adds and changes the watches that a CSV names, within the budgets; try import_trial first',
+      role: 'storerank_editor',
+      changes: true,
+      fixed: { trial: false },
+      textOf: 'files',
+    },
+  ],
   examples: ['storerank import keywords.csv --trial'],
   run: async (options, context) => (await import('../import.ts')).importFiles(options, context),
 })

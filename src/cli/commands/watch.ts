@@ -24,6 +24,14 @@ export const watch = command({
     json: flag('print proposals as JSON'),
     csv: flag('print proposals as the file that `storerank import` reads', { conflicts: ['json'] }),
   },
+  offers: [
+    {
+      name: 'watch',
+      summary: 'Watches one keyword, within the budgets; with fromApp proposes keywords and changes nothing',
+      role: 'storerank_editor',
+      changes: true,
+    },
+  ],
   examples: ['storerank watch "meditation timer" --app 1480010017 --store ios --location "United States"'],
   run: async (options, context) => (await import('../watch.ts')).watchOrPropose(options, context),
 })

@@ -20,6 +20,8 @@ interface ImportOptions {
   /** `-` is stdin. */
   readonly files: readonly string[]
   readonly trial: boolean
+  /** Rules and channels of alerts are refused. */
+  readonly onlyWatches?: boolean
   /** A project. */
   readonly replace?: string
   /** A name that TextDecoder knows. */
@@ -29,7 +31,7 @@ interface ImportOptions {
 type OpenFile = Awaited<ReturnType<typeof openWatchFile>>
 
 export async function importFiles(
-  { files: names, trial: isTrial, replace, encoding }: ImportOptions,
+  { files: names, trial: isTrial, onlyWatches = false, replace, encoding }: ImportOptions,
   context: CommandContext,
 ): Promise<Document> {
   const files: OpenFile[] = []
@@ -43,6 +45,7 @@ export async function importFiles(
         const progress = showProgress(context)
         const options = {
           isTrial,
+          onlyWatches,
           signal: context.signal,
           ...(isTrial ? { readCost: (tx: SqlRunner) => readTotal(tx) } : {}),
           onProgress: progress.update,

@@ -10,6 +10,7 @@ import { ConfigurationError } from '../errors.ts'
 import { didYouMean } from '../suggest.ts'
 import { type FileRow, type RefusedRow, readFileRows } from './file-rows.ts'
 import type { WatchFile } from './file-text.ts'
+import type { Watch } from './kinds.ts'
 import { type Import, type ImportProblem, Tally, type WatchCost } from './tally.ts'
 import { findIds, upsert } from './upsert.ts'
 
@@ -18,6 +19,8 @@ export interface ImportOptions {
   readonly isTrial?: boolean
   /** Disables what the files do not name of this project, in the tables that they are for. */
   readonly replace?: string
+  /** Refuses files of rules and channels of alerts. */
+  readonly onlyWatches?: boolean
   /** When it is aborted, the pieces that are stored stay, and nothing else is read. */
   readonly signal?: AbortSignal
   /** Reads what all watches cost, before and after. */
@@ -77,6 +80,13 @@ export async function importWatches(
   })
 }
 
+/** The tables that a file is for. */
+function listTables(name: string, watches: readonly Watch[], { onlyWatches }: ImportOptions) {
+  const tables = watches.map(({ table }) => table)
+  if (!onlyWatches || !tables.some((table) => table.startsWith('alert_'))) return tables
+  throw new ConfigurationError(`${name} has rules or channels of alerts, and only watches are taken here.`)
+}
+
 async function* chunksOf(text: string): AsyncIterable<string> {
   yield text
 }
@@ -90,8 +100,9 @@ async function storeFiles(
   inPiece: InPiece,
   files: readonly Pick<WatchFile, 'name' | 'text'>[],
   tally: Tally,
-  { signal, onProgress = () => {} }: ImportOptions,
+  options: ImportOptions,
 ): Promise<void> {
+  const { signal, onProgress = () => {} } = options
   const waiting = new Waiting()
   let stored = Promise.resolve()
   // The next piece is read while this one is stored.
@@ -105,7 +116,8 @@ async function storeFiles(
     for (const { name, text } of files) {
       if (signal?.aborted) break
       const { watches, rows } = await readFileRows(name, text())
-      for (const { table } of watches) tally.tables.add(table)
+      const tables = listTables(name, watches, options)
+      for (const table of tables) tally.tables.add(table)
       const before = tally.read
       for await (const piece of waiting.fill(rows, tally)) {
         await store(piece)

@@ -147,6 +147,8 @@ describe('an assistant', () => {
     const client = await connect(t, '--allow-changes')
     const done = await call(client, 'import', { text: CSV })
     assert.deepEqual([/1 added/.test(done.text), done.isError], [true, false], done.text)
+    const alerts = await call(client, 'import', { text: 'channel,kind,address\nops,email,a@b.example\n' })
+    assert.match(alerts.text, /has rules or channels of alerts, and only watches are taken here/)
     const watched = await call(client, 'watch', { keyword: 'pilates', project: 'fitness' })
     assert.equal(watched.isError, false, watched.text)
     const rows =

@@ -23,7 +23,7 @@ export const importCommand = command({
       name: 'import_trial',
       summary: 'What an import of watches would change and cost a month; changes nothing',
       role: 'storerank_editor',
-      fixed: { trial: true },
+      fixed: { trial: true, onlyWatches: true },
       textOf: 'files',
     },
     {
@@ -31,7 +31,7 @@ export const importCommand = command({
       summary: 'Adds and changes the watches that a CSV names, within the budgets; try import_trial first',
       role: 'storerank_editor',
       changes: true,
-      fixed: { trial: false },
+      fixed: { trial: false, onlyWatches: true },
       textOf: 'files',
     },
   ],

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
-import { userInfo } from 'node:os'
+import { syncBuiltinESMExports } from 'node:module'
+import os, { userInfo } from 'node:os'
 import { dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -115,4 +116,20 @@ describe('DATABASE_URL is refused', () => {
       assert.throws(() => parseDatabaseUrl(url), { name: 'ConfigurationError', message: sentence })
     })
   }
+})
+
+test('a user that has a number alone has to be named', (t) => {
+  t.mock.method(os, 'userInfo', () => {
+    throw Object.assign(new Error('uv_os_get_passwd returned ENOENT'), { code: 'ERR_SYSTEM_ERROR' })
+  })
+  syncBuiltinESMExports()
+  t.after(() => {
+    t.mock.restoreAll()
+    syncBuiltinESMExports()
+  })
+  assert.throws(() => parseDatabaseUrl('postgres://db/ranks'), {
+    name: 'ConfigurationError',
+    message: 'must name its user: the user of this process has a number, and no name',
+  })
+  assert.equal(parseDatabaseUrl('postgres://me@db/ranks').user, 'me')
 })

@@ -206,7 +206,9 @@ function describeDatabase(error: Error): StorerankError | null {
     (row) => row.code.test(String(code)) && (row.says?.test(error.message) ?? true),
   )
   if (found !== undefined)
-XX
+    return new found.Kind(`${found.what}: ${error.message.replace(/\.$/, '')}. ${found.remedy}`, {
+      cause: error,
+    })
   if (!isOutage(error)) return null
   // A name with several addresses fails with all of their errors and no message.
   const said = error.message || String(code)

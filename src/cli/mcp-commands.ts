@@ -38,7 +38,8 @@ function toTool(command: Command, offer: Offer, url: string, context: CommandCon
   const isNeeded = ({ form = '', isRequired }: Parameter<unknown>, key: string) =>
     isRequired === true || (form.startsWith('<') && command.arguments?.[key] !== undefined)
   const properties = Object.fromEntries(parameters.map(([key, each]) => [key, schemaOf(each)]))
-  const text: Schema = { type: 'string', description: command.arguments?.[offer.textOf ?? '']?.help ?? '' }
+  const ofFile = command.arguments?.[offer.textOf ?? '']?.help ?? ''
+  const text: Schema = { type: 'string', description: `the text of such a file: ${ofFile}` }
   return {
     name: offer.name,
     description: `${offer.summary}.`,

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import type { Command, CommandContext, Offer, Parameter } from './command.ts'
 import type { Output } from './document.ts'
-import type { AssistantTool, Schema } from './mcp.ts'
+import type { AssistantTool, Schema } from './mcp-tool.ts'
 import { print } from './print.ts'
 
 /** How a command prints is none of an assistant's. */

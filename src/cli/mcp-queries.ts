@@ -7,7 +7,7 @@
 import type { Database } from '../db/database.ts'
 import { ConfigurationError } from '../errors.ts'
 import { nameKnown } from '../suggest.ts'
-import type { AssistantTool, Schema } from './mcp.ts'
+import type { AssistantTool, Schema } from './mcp-tool.ts'
 
 const MOST_ROWS = 1000
 const USUAL_ROWS = 200

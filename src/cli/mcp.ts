@@ -19,19 +19,8 @@ import type { DatabaseSession } from './database-session.ts'
 import { loadCommands } from './main.ts'
 import { listCommandTools } from './mcp-commands.ts'
 import { readQueryTools } from './mcp-queries.ts'
+import type { AssistantTool } from './mcp-tool.ts'
 import { tell } from './tell.ts'
-
-export type Schema = Readonly<Record<string, unknown>>
-
-/** What an assistant may call. */
-export interface AssistantTool {
-  readonly name: string
-  readonly description: string
-  /** JSON Schema. */
-  readonly inputSchema: Schema & { readonly type: 'object' }
-  /** @returns what the assistant reads */
-  run(input: Readonly<Record<string, unknown>>): Promise<string>
-}
 
 const INSTRUCTIONS =
   'storerank measures at which rank apps stand in app stores for keywords and charts, on a schedule and ' +

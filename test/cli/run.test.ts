@@ -149,23 +149,20 @@ test('a setting that is nearly ours is refused where a stand-in would be used in
   }
 })
 
-test('a brief run says in one line what was done, and what it cost', async () => {
+test('a brief run says in one line what was done, and what it cost', async (t) => {
+  const home = await makeCommandHome(t)
   const fresh = await createTestDatabase()
-  try {
-    await fresh.sql`insert into keyword_watch (project, store, keyword, location_code, language_code)
-      values ('fitness', 'ios_store', 'yoga', 2840, 'en')`
-    const asked = options({ DATABASE_URL: fresh.url, LOG_LEVEL: 'info' })
-    const lines = []
-    for (const _ of [1, 2]) {
-      const { code, stdout, stderr } = await callCommand(['run', '--brief'], asked)
-      assert.equal(code, 0, stderr)
-      lines.push(stdout)
-    }
-    const next = String.raw`The next slot begins at [-0-9]{10} 00:00:00Z\. 1 problem: storerank status\.\n$`
-    assert.match(lines[0] ?? '', new RegExp(String.raw`^Done: stored 1 result, .* \$0\.0012\. ${next}`))
-    assert.match(lines[1] ?? '', new RegExp(`^Done: nothing was due\\. ${next}`))
-  } finally {
-    await fresh.drop()
+  t.after(() => fresh.drop())
+  await fresh.sql`insert into keyword_watch (project, store, keyword, location_code, language_code)
+    values ('fitness', 'ios_store', 'yoga', 2840, 'en')`
+  const next = String.raw`The next slot begins at [-0-9]{10} 00:00:00Z\. 1 problem: storerank status\.\n$`
+  for (const done of [String.raw`stored 1 result, .* \$0\.0012`, 'nothing was due']) {
+    const { code, stdout, stderr } = await callCommand(['run', '--brief'], {
+      home,
+      env: { DATABASE_URL: fresh.url, LOG_LEVEL: 'error' },
+    })
+    assert.equal(code, 0, stderr)
+    assert.match(stdout, new RegExp(String.raw`^Done: ${done}\. ${next}`))
   }
 })
 

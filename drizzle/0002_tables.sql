@@ -25,7 +25,13 @@ CREATE TABLE "period_change" (
 	"from_slot" timestamp (6) with time zone NOT NULL
 );
 --> statement-breakpoint
+ALTER TABLE "alert_channel" DROP CONSTRAINT "alert_channel_kind_of_channel";
+--> statement-breakpoint
+ALTER TABLE "alert_channel" DROP CONSTRAINT "alert_channel_address_of_webhook_and_email";
+--> statement-breakpoint
 ALTER TABLE "alert_channel" DROP CONSTRAINT "alert_channel_email_1_to_20_addresses";
+--> statement-breakpoint
+ALTER TABLE "alert_channel" DROP CONSTRAINT "alert_channel_digest_known";
 --> statement-breakpoint
 ALTER TABLE "alert_rule" DROP CONSTRAINT "alert_rule_kind_of_rule";
 --> statement-breakpoint
@@ -97,6 +103,8 @@ DROP INDEX "watch_period_of_interval";
 --> statement-breakpoint
 ALTER TABLE "app_watch" ALTER COLUMN "reviews_depth" DROP DEFAULT;
 --> statement-breakpoint
+ALTER TABLE "alert_channel" ADD COLUMN "without" text[] DEFAULT '{}' NOT NULL;
+--> statement-breakpoint
 ALTER TABLE "alert_channel" ADD COLUMN "problem_kind" text;
 --> statement-breakpoint
 ALTER TABLE "alert_channel" ADD COLUMN "problem" text;
@@ -123,6 +131,8 @@ ALTER TABLE "ledger" ADD COLUMN "hold_reason" text;
 --> statement-breakpoint
 ALTER TABLE "ledger" ADD COLUMN "account" text;
 --> statement-breakpoint
+ALTER TABLE "project" ADD COLUMN "digest_channel" text;
+--> statement-breakpoint
 ALTER TABLE "restore_check" ADD COLUMN "places" text[] DEFAULT '{}' NOT NULL;
 --> statement-breakpoint
 ALTER TABLE "review" ADD COLUMN "helpful_count" integer;
@@ -136,6 +146,8 @@ CREATE INDEX "due_slot_by_urgency" ON "due_slot" USING btree ((-priority),"captu
 CREATE INDEX "due_slot_by_end" ON "due_slot" USING btree ("ends_at");
 --> statement-breakpoint
 CREATE INDEX "due_slot_dearer" ON "due_slot" USING btree ("target_id") WHERE cut like 'dearer%';
+--> statement-breakpoint
+ALTER TABLE "project" ADD CONSTRAINT "project_digest_channel_alert_channel_name_fk" FOREIGN KEY ("digest_channel") REFERENCES "public"."alert_channel"("name") ON DELETE no action ON UPDATE cascade;
 --> statement-breakpoint
 CREATE INDEX "alert_event_undelivered" ON "alert_event" USING btree ("rule_id") WHERE message_id is null and held_back is null;
 --> statement-breakpoint
@@ -155,7 +167,16 @@ CREATE INDEX "task_open" ON "task" USING btree ("target_id","slot") WHERE attemp
 --> statement-breakpoint
 CREATE INDEX "watch_period_of_interval" ON "watch_period" USING btree ("every","target_id") WHERE ended_at is null and target_id is not null;
 --> statement-breakpoint
+ALTER TABLE "alert_channel" ADD CONSTRAINT "alert_channel_without_known_sections" CHECK ((without <@ array['summary', 'movers', 'trends', 'keywords', 'rivals', 'holders', 'changes', 'ratings', 'gaps', 'money']) is not false or refuse('alert_channel', 'without_known_sections', array[name], to_jsonb(without)));
+--> statement-breakpoint
+ALTER TABLE "alert_channel" ADD CONSTRAINT "alert_channel_kind_of_channel" CHECK ((kind in ('webhook', 'slack', 'teams', 'discord', 'email')) is not false or refuse('alert_channel', 'kind_of_channel', array[name], to_jsonb(kind)));
+--> statement-breakpoint
+ALTER TABLE "alert_channel" ADD CONSTRAINT "alert_channel_address_of_webhook_and_email" CHECK ((kind not in ('webhook', 'slack', 'teams', 'discord', 'email')
+        or (address is null) = (kind in ('slack', 'teams', 'discord'))) is not false or refuse('alert_channel', 'address_of_webhook_and_email', array[name], to_jsonb(kind)));
+--> statement-breakpoint
 ALTER TABLE "alert_channel" ADD CONSTRAINT "alert_channel_email_1_to_20_addresses" CHECK ((kind <> 'email' or address ~ '^[A-Za-z0-9.!#$%&''*+/=?^_`{|}~-]+@[A-Za-z0-9-]+([.][A-Za-z0-9-]+)+( *, *[A-Za-z0-9.!#$%&''*+/=?^_`{|}~-]+@[A-Za-z0-9-]+([.][A-Za-z0-9-]+)+){0,19}$') is not false or refuse('alert_channel', 'email_1_to_20_addresses', array[name], to_jsonb(address)));
+--> statement-breakpoint
+ALTER TABLE "alert_channel" ADD CONSTRAINT "alert_channel_digest_known" CHECK ((digest in ('instant', 'daily', 'weekly', 'monthly')) is not false or refuse('alert_channel', 'digest_known', array[name], to_jsonb(digest)));
 --> statement-breakpoint
 ALTER TABLE "alert_rule" ADD CONSTRAINT "alert_rule_bands_1_to_1000" CHECK ((coalesce(threshold_11_to_30, 1) between 1 and 1000
         and coalesce(threshold_beyond, 1) between 1 and 1000) is not false or refuse('alert_rule', 'bands_1_to_1000', array[project, name], to_jsonb(threshold_11_to_30), to_jsonb(threshold_beyond)));

@@ -1,4 +1,4 @@
-import { hasRules, runAlerts } from '../src/alerts/run.ts'
+import { isAnybodyTold, runAlerts } from '../src/alerts/run.ts'
 import { waitForDeliveries } from '../src/queue/cycle.ts'
 import { forgiveKnown, type Job } from '../src/queue/job.ts'
 
@@ -12,7 +12,7 @@ export const alerts: Job = {
   cycle: {
     step: 'end',
     words: { doing: 'looking at the rules of alerts', done: 'rules of alerts looked at' },
-    isNeeded: ({ db }) => hasRules(db),
+    isNeeded: ({ db }) => isAnybodyTold(db),
     // What is due for the rules stays due, so that another run looks and tells where this one cannot.
     forgive: forgiveKnown('The rules of alerts were not looked at'),
     after: async (context, { channels }) => {

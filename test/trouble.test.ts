@@ -80,6 +80,7 @@ const CHANNEL: Channel = {
   maxLines: 20,
   report: false,
   digest: 'instant',
+  without: [],
   enabled: true,
 }
 const CONTENT = {

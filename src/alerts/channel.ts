@@ -1,17 +1,20 @@
 /** The channels that people write, and what they lack of the environment. */
 import type { SqlRunner } from '../db/database.ts'
 import { ConfigurationError } from '../errors.ts'
+import type { SectionName } from '../sections.ts'
 import type { AlertSettings } from './settings.ts'
 
 export interface Channel {
   readonly id: number
   readonly name: string
-  readonly kind: 'webhook' | 'slack' | 'email'
+  readonly kind: 'webhook' | 'slack' | 'teams' | 'discord' | 'email'
   readonly address: string | null
   readonly secretVariable: string | null
   readonly maxLines: number
   readonly report: boolean
-  readonly digest: 'instant' | 'daily' | 'weekly'
+  readonly digest: 'instant' | 'daily' | 'weekly' | 'monthly'
+  /** Sections of the report that its digests leave out. */
+  readonly without: readonly SectionName[]
   readonly enabled: boolean
 }
 
@@ -19,7 +22,7 @@ export interface Channel {
 export async function readChannels({ sql }: { readonly sql: SqlRunner }): Promise<Channel[]> {
   return sql<Channel[]>`
     select id, name, kind, address, secret_variable as "secretVariable", max_lines as "maxLines",
-      report, digest, enabled
+      report, digest, without, enabled
     from alert_channel order by name`
 }
 

@@ -32,6 +32,8 @@ interface Message {
   readonly content: Content | null
 }
 
+/** Days that a digest compares. */
+const SPANS = { instant: 1, daily: 1, weekly: 7, monthly: 30 } as const
 /** Minutes between attempts: doubled from one, and an hour at most. */
 const LONGEST_PAUSE_MINUTES = 60
 /** Of what a receiver may ask for. */
@@ -75,7 +77,8 @@ async function deliverMessage(
     const content = message.content ?? (await composeMessage(db, channel, message))
     if (content === null) return 'ended'
     const hasPage = channel.report && message.attempts < ATTEMPTS_WITH_PAGE
-    const attachment = hasPage && message.project !== null ? await writePage(db, message.project) : null
+    const attachment =
+      hasPage && message.project !== null ? await writePage(db, message.project, channel.without) : null
     refused = await (deps.send ?? send)(channel, { id: message.id, content, attachment }, settings, signal)
   } catch (error) {
     if (signal.aborted) throw error
@@ -130,7 +133,7 @@ async function composeMessage(db: Database, channel: Channel, message: Message):
   const digest =
     message.digestAt === null || message.project === null
       ? null
-      : await readDigest(db, message.project, channel.digest === 'weekly' ? 7 : 1)
+      : await readDigest(db, message.project, SPANS[channel.digest], channel.without)
   return db.begin(async (tx) => {
     const { told, suppressed, endsWithoutStart } = applyCooldowns(await readEvents(tx, message.id))
     await holdBack(tx, suppressed, 'cooldown')

@@ -25,11 +25,12 @@ export interface DueScope {
 /** A collection that is not over is waited for so long, so that one message tells of all of it. */
 const PATIENCE_MINUTES = 30
 
-/** Projects with rules. */
+/** Projects that are told of anything: those with rules, and those with a channel of digests. */
 export async function readAlertProjects({ sql }: Pick<Database, 'sql'>): Promise<AlertProject[]> {
   return sql<AlertProject[]>`
     select p.id, p.name, p.timezone, p.enabled from project p
-    where exists (select from alert_rule r where r.project = p.name) order by p.name`
+    where p.digest_channel is not null or exists (select from alert_rule r where r.project = p.name)
+    order by p.name`
 }
 
 /**

@@ -49,14 +49,16 @@ async function openDigests(tx: Transaction, project: AlertProject): Promise<stri
     cross join lateral (select storerank_now() at time zone ${project.timezone}::text as now) l
     cross join lateral (
       select make_interval(hours => c.hour) + date_trunc(
-        case c.digest when 'weekly' then 'week' else 'day' end, l.now - make_interval(hours => c.hour)
+        case c.digest when 'weekly' then 'week' when 'monthly' then 'month' else 'day' end, l.now - make_interval(hours => c.hour)
       ) as local
     ) h
     cross join lateral (select h.local at time zone ${project.timezone}::text as at) d
     where ${project.enabled} and c.enabled and c.digest <> 'instant' and d.at >= c.created_at
-      and exists (
-        select from alert_rule r
-        where r.project = ${project.name} and r.channel = c.name and r.enabled and r.created_at <= d.at
+      and (
+        exists (
+          select from alert_rule r
+          where r.project = ${project.name} and r.channel = c.name and r.enabled and r.created_at <= d.at
+        ) or exists (select from project p where p.id = ${project.id} and p.digest_channel = c.name)
       )
     on conflict (channel_id, project_id, digest_at) do nothing
     returning id`

@@ -10,6 +10,11 @@ const LONGEST_HEADER = 150
 /** With them and 40 lines a message has fewer than Slack's 50 blocks. */
 const MOST_SUMMARY = 7
 const LONGEST_TEXT = 3000
+/** A card of Teams with 48 of them and its marks is below its 28 KB. */
+const LONGEST_RUN = 400
+/** Of 4,096, with room for the count of the rest. */
+const LONGEST_EMBED = 3900
+const LONGEST_EMBED_TITLE = 256
 /** Beside a text of so much a link has its place in a block. */
 const LONGEST_LINK = 1000
 
@@ -36,6 +41,56 @@ export function renderSlack(content: Content, id?: string): string {
   const first = content.lines.slice(0, 3).map(({ text }) => escapeSlack(text, LONGEST_TEXT))
   return JSON.stringify({ text: [escapeSlack(content.title), ...first].join('\n'), blocks })
 }
+
+/** Teams takes an adaptive card, in which runs of text have no mark-up. */
+function renderTeams(content: Content, id?: string): string {
+  const block = (...inlines: object[]) => ({ type: 'RichTextBlock', inlines })
+  const run = (text: string, more = {}) => ({ type: 'TextRun', text: shorten(text, LONGEST_RUN), ...more })
+  const lines = content.lines.map((line) => {
+    const link = line.check_url !== null && /^https:/.test(line.check_url)
+    const action = link ? { selectAction: { type: 'Action.OpenUrl', url: line.check_url } } : {}
+    const mark = run(`${MARKS[line.severity]} `, { weight: 'Bolder' })
+    return block(mark, run(line.text), run(` ${line.rule}, ${dayOf(line)}`, { isSubtle: true, ...action }))
+  })
+  const body = [
+    block(run(content.title, { weight: 'Bolder', size: 'Large' })),
+    ...content.summary.map((text) => block(run(text))),
+    ...lines,
+    ...(content.rest === 0 ? [] : [block(run(describeRest(content.rest, id)))]),
+  ]
+  const card = { $schema: 'http://adaptivecards.io/schemas/adaptive-card.json', version: '1.4', body }
+  const contentType = 'application/vnd.microsoft.card.adaptive'
+  return JSON.stringify({
+    type: 'message',
+    attachments: [{ contentType, content: { type: 'AdaptiveCard', ...card } }],
+  })
+}
+
+/** Discord takes one text of so many letters; nobody is mentioned by a name in it. */
+function renderDiscord(content: Content, id?: string): string {
+  const lines = content.lines.map(
+    (line) =>
+      `**${MARKS[line.severity]}** ${escapeDiscord(line.text)} *${escapeDiscord(line.rule)}, ${dayOf(line)}*`,
+  )
+  const texts = [...content.summary.map(escapeDiscord), ...lines].map((text) => shorten(text, LONGEST_RUN))
+  let room = LONGEST_EMBED
+  const fitting = texts.filter((text) => {
+    room -= text.length + 2
+    return room >= 0
+  })
+  const rest = content.rest + texts.length - fitting.length
+  const description = [...fitting, ...(rest === 0 ? [] : [describeRest(rest, id)])].join('\n\n')
+  return JSON.stringify({
+    allowed_mentions: { parse: [] },
+    embeds: [{ title: shorten(content.title, LONGEST_EMBED_TITLE), description }],
+  })
+}
+
+function escapeDiscord(text: string): string {
+  return text.replace(/[\\*_~`|>[\]()#]/g, '\\$&')
+}
+
+export const CHATS = { slack: renderSlack, teams: renderTeams, discord: renderDiscord } as const
 
 const SLACK_MARKS: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' }
 

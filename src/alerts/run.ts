@@ -36,9 +36,11 @@ export interface AlertRun {
   readonly channels: number
 }
 
-/** Whether there is anything to look at. */
-export async function hasRules({ sql }: Database): Promise<boolean> {
-  const [row] = await sql<{ some: boolean }[]>`select exists (select from alert_rule) as some`
+/** Whether any project is told of anything. */
+export async function isAnybodyTold({ sql }: Database): Promise<boolean> {
+  const [row] = await sql<{ some: boolean }[]>`
+    select exists (select from alert_rule)
+      or exists (select from project where digest_channel is not null) as some`
   return row?.some ?? false
 }
 

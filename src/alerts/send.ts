@@ -20,7 +20,7 @@ import { type CheckedAddress, checkAddress } from './address.ts'
 import { type Channel, secretOf } from './channel.ts'
 import type { Outgoing } from './content.ts'
 import { sendMail } from './mail.ts'
-import { renderSlack, renderWebhook } from './render.ts'
+import { CHATS, renderWebhook } from './render.ts'
 import { readRetryAfterMs } from './retry-after.ts'
 import type { AlertSettings } from './settings.ts'
 
@@ -45,12 +45,14 @@ export async function send(
     case 'webhook':
       await sendWebhook(channel, message, settings, signal)
       return null
-    case 'slack':
-      await post(secretOf(channel, settings), {}, renderSlack(message.content, message.id), settings, signal)
-      return null
     case 'email':
       checkChannel(channel, settings)
       return sendMail(channel, message, settings, signal)
+    default: {
+      const body = CHATS[channel.kind](message.content, message.id)
+      await post(secretOf(channel, settings), {}, body, settings, signal)
+      return null
+    }
   }
 }
 
@@ -69,7 +71,7 @@ export function checkChannel(channel: Channel, settings: AlertSettings): void {
   }
   const secret = secretOf(channel, settings)
   if (channel.kind === 'webhook') readSigners(channel, secret)
-  checkAddress(channel.kind === 'slack' ? secret : (channel.address ?? ''), settings.privateHosts)
+  checkAddress(channel.kind === 'webhook' ? (channel.address ?? '') : secret, settings.privateHosts)
 }
 
 async function sendWebhook(

@@ -1,5 +1,6 @@
 /** The latest day of a report in short, as data: what the terminal prints, and `--json` gives to programs. */
 
+import { ALL, type Shown } from '../sections.ts'
 import { GAPS, type Gap } from '../text/gaps.ts'
 import {
   type Daily,
@@ -11,7 +12,6 @@ import {
   type Move,
   type Report,
 } from './model.ts'
-import { ALL, type Shown } from './sections.ts'
 import {
   compareOver,
   type Finding,

@@ -6,6 +6,7 @@ import { once } from 'node:events'
 import { parentPort, Worker, workerData } from 'node:worker_threads'
 import { openDatabase } from '../db/database.ts'
 import { ConfigurationError } from '../errors.ts'
+import type { Shown } from '../sections.ts'
 import type { Span } from './model.ts'
 import { type PageOptions, renderPage } from './page/page.ts'
 import { type ReportQuery, readReport } from './read.ts'
@@ -14,12 +15,12 @@ import { type Finding, summarise } from './summary.ts'
 export interface ReportThread extends AsyncDisposable {
   makePage(query: ReportQuery, options: PageOptions): Promise<string>
   /** What a report says in sentences, of its last days compared with those `span` days before. */
-  summarise(query: ReportQuery, span: Span): Promise<readonly Finding[]>
+  summarise(query: ReportQuery, span: Span, shown: Shown): Promise<readonly Finding[]>
 }
 
 type Request =
   | { readonly query: ReportQuery; readonly page: PageOptions }
-  | { readonly query: ReportQuery; readonly span: Span }
+  | { readonly query: ReportQuery; readonly span: Span; readonly shown: Shown }
 type Answer =
   | { readonly made: unknown }
   | { readonly problem: string; readonly code: unknown; readonly isOfConfiguration: boolean }
@@ -48,7 +49,7 @@ export function startReportThread(url: string, signal?: AbortSignal): ReportThre
   }
   return {
     makePage: (query, page) => make({ query, page }) as Promise<string>,
-    summarise: (query, span) => make({ query, span }) as Promise<readonly Finding[]>,
+    summarise: (query, span, shown) => make({ query, span, shown }) as Promise<readonly Finding[]>,
     [Symbol.asyncDispose]: async () => void (await worker?.terminate()),
   }
 }
@@ -57,7 +58,8 @@ async function answerOf(db: ReturnType<typeof openDatabase>, request: Request): 
   try {
     const report = await readReport(db, request.query)
     return {
-      made: 'page' in request ? renderPage(report, request.page) : summarise(report, request.span),
+      made:
+        'page' in request ? renderPage(report, request.page) : summarise(report, request.span, request.shown),
     }
   } catch (error) {
     const { message, code } = error as Error & { code?: unknown }

@@ -1,5 +1,6 @@
 /** A report in sentences: what moved, by how much, against whom, where a gap is and why, and what it cost. */
 
+import { ALL, type SectionName, type Shown } from '../sections.ts'
 import { formatDay } from '../text/days.js'
 import { GAP_NAMES, GAPS } from '../text/gaps.ts'
 import { formatUsd } from '../text/money.ts'
@@ -17,7 +18,6 @@ import {
   type StandingChange,
   TOP,
 } from './model.ts'
-import { ALL, type SectionName, type Shown } from './sections.ts'
 import { describeMoves, formatPoint, isBetter, isWorse } from './words.ts'
 
 /** A day of which less than this share was measured is told. */

@@ -6,7 +6,7 @@ import { stringify } from 'csv-stringify/sync'
 import type { Database, Session } from '../db/database.ts'
 import { sql } from '../db/sql.ts'
 import { escapeFormula } from './cells.ts'
-import { fileColumnsOf, WATCHES, type Watch } from './kinds.ts'
+import { fileColumnsOf, LISTS, WATCHES, type Watch } from './kinds.ts'
 
 const ROWS_AT_ONCE = 1000
 /** A reader that pauses for longer loses the session. */
@@ -59,7 +59,7 @@ export async function openWatchExport(
 function readWatches(session: Session, kind: Watch): AsyncIterable<readonly WatchRow[]> {
   const columns = fileColumnsOf(kind).map((name) => {
     // As JSON, where no tag can be taken for two.
-    if (name === 'tags') return sql`to_jsonb(tags)::text as tags`
+    if (LISTS.includes(name)) return sql`to_jsonb(${sql.identifier(name)})::text as ${sql.identifier(name)}`
     return sql`${sql.identifier(name === kind.subject ? kind.key : name)}::text as ${sql.identifier(name)}`
   })
   const list = sql.join(columns, ', ')
@@ -70,6 +70,6 @@ function readWatches(session: Session, kind: Watch): AsyncIterable<readonly Watc
 }
 
 function toCell(name: string, value: string | null): string {
-  if (value === null || (name === 'tags' && value === '[]')) return ''
-  return name === 'tags' ? value : escapeFormula(value)
+  if (value === null || (LISTS.includes(name) && value === '[]')) return ''
+  return LISTS.includes(name) ? value : escapeFormula(value)
 }

@@ -1,6 +1,8 @@
 /** The kinds of watches, and of what alerts are made of, as files have them. */
 import { sql } from '../db/sql.ts'
 
+/** Columns that are lists. */
+export const LISTS: readonly string[] = ['tags', 'without']
 const SETTINGS = ['every', 'priority', 'enabled', 'tags', 'note', 'html'] as const
 const PLACE = ['location_code', 'location_name', 'language_code'] as const
 
@@ -61,6 +63,7 @@ export const ALERTS = [
       'hour',
       'max_lines',
       'report',
+      'without',
       'enabled',
       'note',
     ],

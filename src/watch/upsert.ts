@@ -2,6 +2,7 @@
 import type { Transaction } from '../db/database.ts'
 import { sql } from '../db/sql.ts'
 import type { FileRow } from './file-rows.ts'
+import { LISTS } from './kinds.ts'
 
 /** Rows of one kind and the same columns. Returns those that were added or changed. */
 export async function upsert(
@@ -44,7 +45,9 @@ function valuesOf(rows: readonly FileRow[]) {
   const isWithoutDepth = table === 'keyword_watch' && !given.includes('depth')
   const columns = isWithoutDepth ? [...given, 'depth'] : given
   const values = rows.map(({ cells }) =>
-    Object.fromEntries([...cells].map(([name, cell]) => [name, name === 'tags' ? splitTags(cell) : cell])),
+    Object.fromEntries(
+      [...cells].map(([name, cell]) => [name, LISTS.includes(name) ? splitTags(cell) : cell]),
+    ),
   )
   return sql`
     (${sql.identifiers(columns)})

@@ -56,6 +56,31 @@ test('what waits for a digest is kept while its channel is disabled, and no new 
   )
 })
 
+test('a project that names a channel has its digests without a rule, and without what it leaves out', async () => {
+  const money = { digest: 'monthly', hour: 0, without: ['money'] }
+  const id = await world.addChannel({ address: 'https://example.com', ...money })
+  const told: (readonly string[])[] = []
+  const send: typeof import('../../src/alerts/send.ts').send = async (_channel, { content }) => {
+    told.push(content.summary)
+    return null
+  }
+  assert.deepEqual(await world.gather(), [])
+  await assert.rejects(
+    Promise.resolve(db.sql`update project set digest_channel = 'opps'`),
+    /There is no channel "opps"\. Did you mean ops\?/,
+  )
+  await db.sql`update project set digest_channel = 'ops'`
+  assert.deepEqual(await world.gather(), [id])
+  const [digest] = await db.sql<{ day: number }[]>`
+    select extract(day from digest_at at time zone 'Asia/Tokyo')::integer as day from alert_message`
+  assert.equal(digest?.day, 1)
+  assert.equal(await world.deliver(id, { send }), 1)
+  assert.deepEqual(told, [['Nothing yet: There is nothing to rank: watch a keyword or a chart, and an app.']])
+  assert.deepEqual(await world.problems(), [])
+  await db.sql`update alert_channel set digest = 'instant'`
+  assert.deepEqual(await world.problems(), ['digest_without_time'])
+})
+
 describe('a channel', () => {
   const failing = async () => {
     const id = await world.addChannel({ address: 'https://example.com' })

@@ -41,6 +41,7 @@ const CHANNEL: Channel = {
   maxLines: 20,
   report: false,
   digest: 'instant',
+  without: [],
   enabled: true,
 }
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Content, Line } from '../../src/alerts/content.ts'
-import { renderHtml, renderSlack, renderText } from '../../src/alerts/render.ts'
+import { CHATS, renderHtml, renderSlack, renderText } from '../../src/alerts/render.ts'
 
 const LINE: Line = {
   event: 1,
@@ -106,4 +106,22 @@ test('a page is linked only by https, and no name is taken for HTML', () => {
     lines: [{ ...LINE, text: '<img src=x>', check_url: 'javascript:alert(1)' }],
   })
   assert.doesNotMatch(html, /<script|<img|javascript:/)
+})
+
+test('Teams and Discord get the same, within their limits, and no name is taken for mark-up', () => {
+  const lines = Array.from({ length: 40 }, () => ({ ...LINE, text: `*[x](y) @everyone ${'a'.repeat(900)}` }))
+  const content = { ...CONTENT, summary: ['Visibility: 5 %.'], lines, check_url: 'https://example.com' }
+  const teams = CHATS.teams(content, 'abc')
+  const [attachment] = JSON.parse(teams).attachments
+  assert.equal(attachment.content.type, 'AdaptiveCard')
+  assert.deepEqual(attachment.content.body[1].inlines[0].text, 'Visibility: 5 %.')
+  assert.match(attachment.content.body[2].inlines[1].text, /^\*\[x\]\(y\) @everyone a/)
+  assert.ok(teams.length < 28_000, String(teams.length))
+  const discord = JSON.parse(CHATS.discord(content, 'abc'))
+  assert.deepEqual(discord.allowed_mentions, { parse: [] })
+  const [{ title, description }] = discord.embeds
+  assert.equal(title, CONTENT.title)
+  assert.match(description, /^Visibility: 5 %\.\n\n\*\*Warning\*\* \\\*\\\[x\\\]\\\(y\\\) @everyone a/)
+  assert.ok(description.length <= 4096, String(description.length))
+  assert.match(description, /… and 31 more events: select \* from alert_history where message_id = 'abc';$/)
 })

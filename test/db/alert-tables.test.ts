@@ -90,6 +90,7 @@ const CHANNELS: Record<string, readonly object[]> = {
   ...SHARED,
   kind_of_channel: [{ kind: 'sms' }],
   address_of_webhook_and_email: [{ address: null }, { kind: 'slack', address: 'https://hooks.example.com' }],
+  without_known_sections: [{ without: ['money', 'monies'] }],
   webhook_https_unless_loopback: [
     'http://example.com/hook',
     'ftp://example.com',
@@ -151,7 +152,7 @@ describe('rows that are right', () => {
       {},
       { address: 'http://127.0.0.1:8080/hook?x=1' },
       { address: 'http://[::1]:8080' },
-      { kind: 'slack', address: null },
+      ...['slack', 'teams', 'discord'].map((kind) => ({ kind, address: null })),
       {
         ...email("ann@example.com, o'neil+`{x}@mail.example.co.uk"),
         digest: 'weekly',

@@ -66,6 +66,7 @@ const CHANNELS = [
     digest: 'weekly',
     hour: 0,
     report: true,
+    without: ['money', 'gaps'],
   },
 ]
 const RULES = [

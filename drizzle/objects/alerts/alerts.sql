@@ -57,7 +57,10 @@ comment on table alert_channel is
   'Where messages of alerts go. The secret is the value of an environment variable of the runners, which '
   'secret_variable names.';
 comment on column alert_channel.name is 'The name by which rules call it.';
-comment on column alert_channel.kind is 'webhook (Standard Webhooks), slack (an incoming webhook) or email.';
+comment on column alert_channel.kind is 
+  'webhook (Standard Webhooks), slack, teams or discord (an incoming webhook of each), or email.';
+comment on column alert_channel.without is
+  'Sections of the report that its digests leave out, such as {money,gaps}.';
 comment on column alert_channel.enabled is
   'Whether anything is sent; what rules find meanwhile is kept and never sent.';
 
@@ -143,6 +146,27 @@ begin
 end $$;
 comment on function find_named_by_rule() is
   'Refuses a rule whose project or channel there is not, and says what is near.';
+
+create or replace function find_digest_channel() returns trigger
+language plpgsql security definer set search_path = public, pg_temp as $$
+begin
+  if new.digest_channel is not null and not exists (
+    select from alert_channel c where c.name = new.digest_channel
+  ) then
+    raise foreign_key_violation using
+      message = format('There is no channel %s.', shown_value(to_jsonb(new.digest_channel)))
+        || coalesce(' Did you mean ' || nearest_name(new.digest_channel,
+          array(select c.name from alert_channel c order by c.name)) || '?', ''),
+      hint = 'Insert it into alert_channel first, with digest = daily, weekly or monthly.',
+      schema = 'public', table = 'project', constraint = 'project_digest_channel_alert_channel_name_fk';
+  end if;
+  return new;
+end $$;
+comment on function find_digest_channel() is
+  'Refuses a project whose channel of digests there is not, and says what is near.';
+
+create or replace trigger b_digest_channel before insert or update of digest_channel on project
+for each row execute function find_digest_channel();
 
 create or replace trigger b_named before insert or update of project, channel on alert_rule
 for each row execute function find_named_by_rule();

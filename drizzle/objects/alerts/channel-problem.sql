@@ -1,14 +1,16 @@
 create or replace view channel_problem as
 select c.id, c.name,
-  case c.problem_kind when 'channel_settings' then c.enabled else not c.enabled and exists (
-    select from alert_rule r where r.channel = c.name and r.enabled
+  case c.problem_kind when 'channel_settings' then c.enabled else not c.enabled and (
+    exists (select from alert_rule r where r.channel = c.name and r.enabled)
+    or exists (select from project p where p.digest_channel = c.name and p.enabled)
   ) end as is_so,
   c.problem_kind as problem,
   case c.problem_kind when 'channel_settings' then c.problem else format(
     'The channel "%s" was disabled. %s Correct %s and enable the channel, which sends what waits: '
     'update alert_channel set enabled = true where name = %L; or take it out of the rules: '
     'update alert_rule set channel = null where channel = %4$L.', c.name, c.problem,
-    coalesce('the URL in ' || case c.kind when 'slack' then c.secret_variable end, 'its address'), c.name)
+    coalesce('the URL in ' || case when c.kind in ('slack', 'teams', 'discord') then c.secret_variable end,
+      'its address'), c.name)
   end as message
 from alert_channel c where c.problem is not null
 union all
@@ -49,6 +51,11 @@ cross join lateral (values
     case d.messages when 1 then 'was' else 'were' end,
     rtrim(coalesce(d.problem, 'no reason is known'), '.'), quote_ident(c.name),
     case d.messages when 1 then 'it' else 'them' end)),
+  ('digest_without_time', c.digest = 'instant' and exists (
+    select from project j where j.digest_channel = c.name and j.enabled
+  ), format(
+    'Digests of a project are to go to the channel "%s", which tells all at once. Say when: '
+    'update alert_channel set digest = ''weekly'' where name = %L.', c.name, c.name)),
   ('recipient_refused', d.refused is not null,
     format('The channel "%s": %s The others have it; correct its address.', c.name, d.refused))
 ) p (problem, is_so, message);
@@ -56,4 +63,5 @@ comment on view channel_problem is
   'What may keep a channel of alerts from being told anything: part of alert_problem, where it is so.';
 comment on column channel_problem.name is 'The name of the channel.';
 comment on column channel_problem.problem is
-  'channel_settings, receiver_gone, delivery_failing, delivery_dead or recipient_refused.';
+  'channel_settings, receiver_gone, delivery_failing, delivery_dead, digest_without_time or '
+  'recipient_refused.';

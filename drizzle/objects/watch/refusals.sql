@@ -54,7 +54,7 @@ begin atomic
     ('language_code_missing', null, 'For example en. The table language has them all.'),
     ('name_missing', null, 'It is a name of yours, of 1 to 100 characters.'),
     ('kind_missing', null,
-      'A rule is of a kind of the view alert_kind; a channel is a webhook, slack or email.');
+      'A rule is of a kind of the view alert_kind; a channel is a webhook, slack, teams, discord or email.');
 end;
 comment on function refusals_of_what_is_missing() is
   'What is said of a value that is left out: its sentence follows from the name of the rule.';
@@ -250,10 +250,11 @@ create or replace function refusals_of_channels()
 returns table (rule text, sentence text, remedy text) language sql immutable parallel safe
 begin atomic
   values
-    ('kind_of_channel', 'There is no kind of channel %1$s.', 'It is webhook, slack or email.'),
+    ('kind_of_channel', 'There is no kind of channel %1$s.',
+      'It is webhook, slack, teams, discord or email.'),
     ('address_of_webhook_and_email',
-      'A webhook and e-mail have an address, and Slack has none; the kind is %1$s.',
-      'A webhook has its URL in address, e-mail its addresses; the URL of Slack is a secret, which the '
+      'A webhook and e-mail have an address, and Slack, Teams and Discord have none; the kind is %1$s.',
+      'A webhook has its URL in address, e-mail its addresses; the URL of the others is a secret, which the '
       'variable of secret_variable holds.'),
     ('webhook_https_unless_loopback',
       'The address of a %1$s is no URL that begins with https://, or with http:// and a host on loopback, or '
@@ -264,12 +265,15 @@ begin atomic
       'For example ann@example.com, bob@example.com.'),
     ('address_at_most_2000', 'address has %1$s characters, and may have 2000.', 'Shorten it.'),
     ('secret_of_webhook_and_slack',
-      'secret_variable is %1$s. A webhook and Slack have one, e-mail has none; the kind is %2$s.',
+      'secret_variable is %1$s. E-mail has none, every other kind has one; the kind is %2$s.',
       'It is the name of an environment variable of the runners, such as ALERT_OPS.'),
     ('secret_variable_form',
       'secret_variable is no name that begins with ALERT_ and goes on with capital letters, digits and _.',
       'The secret itself belongs into the environment of the runners, and never into a table.'),
-    ('digest_known', 'digest is %1$s, and may be instant, daily or weekly.', 'Leave it out for instant.'),
+    ('digest_known', 'digest is %1$s, and may be instant, daily, weekly or monthly.',
+      'Leave it out for instant.'),
+    ('without_known_sections', 'without is %1$s, and a report has other sections.',
+      'They are summary, movers, trends, keywords, rivals, holders, changes, ratings, gaps and money.'),
     ('hour_0_to_23', 'hour is %1$s, and may be 0 to 23.', 'Leave it out for 8.'),
     ('max_lines_1_to_40', 'max_lines is %1$s, and may be 1 to 40.', 'Leave it out for 20.'),
     ('report_only_of_digest_by_email',

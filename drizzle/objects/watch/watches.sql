@@ -181,6 +181,8 @@ comment on column project.timezone is
 comment on column project.monthly_usd is
   'The most that may be spent in a month, in US dollars; without it only the budgets over all projects '
   'hold.';
+comment on column project.digest_channel is
+  'The channel of alert_channel to which its digests go, daily, weekly or monthly, with or without rules.';
 comment on column project.enabled is
   'Whether it is measured. False stops all of its watches and keeps their history.';
 

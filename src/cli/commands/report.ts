@@ -1,4 +1,4 @@
-import { SECTIONS } from '../../report/sections.ts'
+import { SECTIONS } from '../../sections.ts'
 import { command, flag, option } from '../command.ts'
 import { database } from '../needs.ts'
 import { colour, day, readableFile, someOf } from '../option-values.ts'

@@ -1,6 +1,7 @@
 /** A project: the apps and keywords that belong together, with a budget and a time zone of their own. */
 import { sql } from 'drizzle-orm'
 import { boolean, integer, interval, numeric, pgTable, primaryKey, text } from 'drizzle-orm/pg-core'
+import { alertChannel } from './channel.ts'
 import { businessNow, instant } from './columns.ts'
 import { rulesOf } from './rule.ts'
 
@@ -16,6 +17,8 @@ export const project = pgTable(
     dailyUsd: numeric('daily_usd'),
     monthlyUsd: numeric('monthly_usd'),
     enabled: boolean('enabled').notNull().default(true),
+    /** To which digests of the project go, also without any rule. */
+    digestChannel: text('digest_channel').references(() => alertChannel.name, { onUpdate: 'cascade' }),
     /**
      * Instead of KEEP_HISTORY and KEEP_PAGES. What several projects asked for is kept as long as one of them
      * wants.

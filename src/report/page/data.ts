@@ -1,5 +1,6 @@
 /** What the page's script works with: the ranks of every app on every list, once, in a compact form. */
 import { deflateRawSync } from 'node:zlib'
+import { ALL, type Shown } from '../../sections.ts'
 import { formatDay } from '../../text/days.js'
 import { GAP_NAMES, GAPS } from '../../text/gaps.ts'
 import { asName } from '../../text/names.ts'
@@ -14,7 +15,6 @@ import {
   type RankSeries,
   type Report,
 } from '../model.ts'
-import { ALL, type Shown } from '../sections.ts'
 import { nameApp } from '../summary.ts'
 import { classOfApp, collectMarks } from './figure.ts'
 import { indexMoves, listRows, type MovesOf } from './keywords.ts'

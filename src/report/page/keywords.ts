@@ -3,6 +3,7 @@
  * draws the charts.
  */
 
+import type { Shown } from '../../sections.ts'
 import { GAP_MEANINGS } from '../../text/gaps.ts'
 import { asName } from '../../text/names.ts'
 import { formatCount, formatWeight, STORE_NAMES } from '../../text/words.ts'
@@ -17,7 +18,6 @@ import {
   SPANS,
   type Span,
 } from '../model.ts'
-import type { Shown } from '../sections.ts'
 import { compareOver, describeMissing, nameApp, nameList } from '../summary.ts'
 import { formatChange, formatPoint, isBetter, isWorse } from '../words.ts'
 import { drawSpark } from './chart.js'

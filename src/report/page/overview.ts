@@ -3,10 +3,10 @@
  * it.
  */
 
+import type { Shown } from '../../sections.ts'
 import { formatUsd } from '../../text/money.ts'
 import { countOf, formatCount, formatDifference, formatPercent, STORE_NAMES } from '../../text/words.ts'
 import { type Move, type Report, SPANS, type Span, type StandingChange, TOP } from '../model.ts'
-import type { Shown } from '../sections.ts'
 import {
   compareOver,
   describeBasis,

@@ -1,9 +1,9 @@
 /** Head to head: each own app against each competitor, and who overtook whom, where and when. */
 
+import type { Shown } from '../../sections.ts'
 import { formatDay } from '../../text/days.js'
 import { formatCount } from '../../text/words.ts'
 import type { Duel, Overtaking, Report } from '../model.ts'
-import type { Shown } from '../sections.ts'
 import { nameApp, overtakingSince } from '../summary.ts'
 import { formatPoint } from '../words.ts'
 import { showMore, showNothing } from './figure.ts'

@@ -127,6 +127,7 @@ describe('a receiver of alerts', () => {
       maxLines: 20,
       report: false,
       digest: 'instant',
+      without: [],
       enabled: true,
     }
     const content = {

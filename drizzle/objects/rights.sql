@@ -2,8 +2,8 @@
 -- views. The roles may be missing: then the grants are left out, and the revokes are not.
 revoke execute on routine
   asked_parts, begin_money_zone, call_wait, calls_allowed, calls_in_flight, close_failed_task, delete_project,
-  delete_rankings, end_calls, end_channel, ensure_history_partitions, find_digest_channel, find_named_by_rule, first_unopened_slot,
-  fold_spend, follow_watches, forecast_lines, hold_lock, is_collecting, is_copy, is_lock_held, is_recovering,
+  delete_rankings, end_calls, end_channel, ensure_history_partitions, find_digest_channel,
+  find_named_by_rule, first_unopened_slot, fold_spend, follow_watches, forecast_lines, hold_lock, is_collecting, is_copy, is_lock_held, is_recovering,
   keep_open_periods, keep_periods, keep_project_periods, keep_projects, keep_undelivered, lack_of_room,
   low_balance, note_alert_due, note_snapshots, prepare_row, recount_spend, refuse_project_with_history,
   refuse_unfit_rule, refuse_unknown, refuse_unknown_charts, refuse_unknown_places, rename_project, restore_hold, send_again,
@@ -34,4 +34,5 @@ grant select, insert, update, delete on
 to storerank_editor;
 -- Not how long the history is kept: that deletes what was paid for.
 grant select, delete, insert (name, timezone, daily_usd, monthly_usd, enabled, digest_channel, created_at),
-  update (name, timezone, daily_usd, monthly_usd, enabled, digest_channel, created_at) on project to storerank_editor;
+  update (name, timezone, daily_usd, monthly_usd, enabled, digest_channel, created_at)
+  on project to storerank_editor;

@@ -66,8 +66,8 @@ export function applyCooldowns<
 }
 
 /**
- * Pure: the gravest first, of these what is about the keywords that weigh most, then the latest; as many lines
- * as the channel wants, and a count of the events that are in none.
+ * Pure: the gravest first, of these what is about the keywords that weigh most, then the latest; as many
+ * lines as the channel wants, and a count of the events that are in none.
  */
 export function toLines(events: readonly EventRow[], maxLines: number): Pick<Content, 'lines' | 'rest'> {
   const sorted = joinOutages(events).toSorted(
@@ -81,7 +81,7 @@ export function toLines(events: readonly EventRow[], maxLines: number): Pick<Con
   return { lines: sorted.slice(0, maxLines).map(([event]) => toLine(event)), rest }
 }
 
-/** What one outage kept from being measured is one line, however many keywords it is: each with its events. */
+/** What one outage kept from being measured is one line, however many keywords it is; with its events. */
 function joinOutages(events: readonly EventRow[]): [EventRow, number][] {
   const alike = Map.groupBy(events, ({ id, kind, rule_id, slot, detail }) =>
     kind === 'not_measured' ? [rule_id, slot.getTime(), detail.gap, detail.reason].join(' ') : String(id),

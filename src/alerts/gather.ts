@@ -49,7 +49,8 @@ async function openDigests(tx: Transaction, project: AlertProject): Promise<stri
     cross join lateral (select storerank_now() at time zone ${project.timezone}::text as now) l
     cross join lateral (
       select make_interval(hours => c.hour) + date_trunc(
-        case c.digest when 'weekly' then 'week' when 'monthly' then 'month' else 'day' end, l.now - make_interval(hours => c.hour)
+        case c.digest when 'weekly' then 'week' when 'monthly' then 'month' else 'day' end,
+        l.now - make_interval(hours => c.hour)
       ) as local
     ) h
     cross join lateral (select h.local at time zone ${project.timezone}::text as at) d

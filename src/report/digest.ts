@@ -82,7 +82,7 @@ export interface DigestVisibility {
   readonly role: string
   /** Null where less than four fifths of the last day were measured. */
   readonly percent: number | null
-  /** In points as both ends are shown, over the keywords that both days have measured; null where there is none. */
+  /** In points as both ends are shown, over the keywords measured on both days; null where none is. */
   readonly changeInWeek: number | null
   /** How many these are, of those that were due on both days. */
   readonly compared: number

@@ -56,7 +56,7 @@ test('what waits for a digest is kept while its channel is disabled, and no new 
   )
 })
 
-test('a project that names a channel has its digests without a rule, and without what it leaves out', async () => {
+test('a project that names a channel has digests without a rule, less what it leaves out', async () => {
   const money = { digest: 'monthly', hour: 0, without: ['money'] }
   const id = await world.addChannel({ address: 'https://example.com', ...money })
   const told: (readonly string[])[] = []

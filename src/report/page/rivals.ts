@@ -21,7 +21,8 @@ ${showNothing('No own app and competitor are ranked on the same keyword or chart
   return html`<section id="rivals" aria-labelledby="rivals-title"><h2 id="rivals-title">Head to head</h2>
 <p class="lead">Keywords on which one of the two ranks: who is ahead now, who overtook whom since
 ${overtakingSince(report)}.</p>
-<div class="scroll" tabindex="0" role="region" aria-label="Own apps against competitors"><table class="duels texts">
+<div class="scroll" tabindex="0" role="region" aria-label="Own apps against competitors">
+<table class="duels texts">
 <thead><tr><th scope="col">Own app</th><th scope="col" class="text">Competitor</th>
 <th scope="col">Ahead on</th><th scope="col">Behind on</th><th scope="col" class="share">Share ahead</th>
 <th scope="col">Overtook it on</th><th scope="col">Was overtaken on</th></tr></thead>
@@ -34,8 +35,10 @@ function showDuel(report: Report, { own, rival, ahead, behind, won, lost }: Duel
   const percent = Math.round((100 * ahead) / (ahead + behind))
   return html`<tr><th scope="row">${nameApp(report, own)}</th><td class="text">${nameApp(report, rival)}</td>
 <td data-head="ahead on">${formatCount(ahead)}</td><td data-head="behind on">${formatCount(behind)}</td>
-<td class="share" data-head="share ahead"><meter min="0" max="100" value="${percent}" aria-label="Share ahead">${percent} %</meter>
-${percent} %</td>${showTimes('overtook it on', won.length, 'good')}${showTimes('was overtaken on', lost.length, 'bad')}</tr>`
+<td class="share" data-head="share ahead">
+<meter min="0" max="100" value="${percent}" aria-label="Share ahead">${percent} %</meter>
+${percent} %</td>${showTimes('overtook it on', won.length, 'good')}
+${showTimes('was overtaken on', lost.length, 'bad')}</tr>`
 }
 
 /** No colour says of nothing that it is good or bad. */

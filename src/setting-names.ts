@@ -24,8 +24,8 @@ export interface NamesOfFile {
 /**
  * Looks for misspelt settings among all variables. Conservative, since most of them belong to other programs:
  * our prefixes and near misses of our longest names are problems, near misses of a shorter name that is not
- * set are notes, by which `misspelt` lists what is most likely meant. In a settings file each near miss is a problem, and each name that says nothing to storerank
- * is noted.
+ * set are notes, by which `misspelt` lists what is most likely meant. In a settings file each near miss is a
+ * problem, and each name that says nothing to storerank is noted.
  */
 export function checkNames(
   env: NodeJS.ProcessEnv,

@@ -87,7 +87,8 @@ export async function writePassFile(url: string, file: string): Promise<string> 
   })
   address.password = ''
   // libpq takes a plus for a plus, and the standard's own writing of a query has it for a space.
-  return `${address.href}${address.search === '' ? '?' : '&'}passfile=${encodeURI(file).replace(/[?&#=+]/g, encodeURIComponent)}`
+  const passfile = encodeURI(file).replace(/[?&#=+]/g, encodeURIComponent)
+  return `${address.href}${address.search === '' ? '?' : '&'}passfile=${passfile}`
 }
 
 async function requireSchema(db: Database): Promise<void> {
@@ -152,7 +153,7 @@ async function isKnown(db: Database): Promise<boolean> {
 
 function describeState(home: string): string {
   return (
-    `The embedded database in ${home} was made by another state of storerank, and is read as it is: export, ` +
-    'dump and sql work on it, and nothing of it is changed.'
+    `The embedded database in ${home} was made by another state of storerank, and is read as it is: ` +
+    'export, dump and sql work on it, and nothing of it is changed.'
   )
 }

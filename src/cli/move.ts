@@ -53,8 +53,8 @@ async function requireIdle({ sql }: Database, home: string): Promise<void> {
       where datname = current_database() and application_name = 'storerank queue') as "isAtWork"`
   if (row?.isEmpty) {
     throw new ConfigurationError(
-      `The embedded database in ${home} has nothing to move. What the sandbox has invented is never moved to ` +
-        'an account: that begins with an empty database.',
+      `The embedded database in ${home} has nothing to move. What the sandbox has invented is never moved ` +
+        'to an account: that begins with an empty database.',
     )
   }
   if (!row?.isAtWork) return

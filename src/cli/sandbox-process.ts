@@ -1,7 +1,7 @@
 /**
- * The default sandbox: one detached process per home folder and account. The first command starts it, others attach to
- * it, and it ends by itself when no command has used it for a while. After it was killed the next command
- * starts another.
+ * The default sandbox: one detached process per home folder and account. The first command starts it, others
+ * attach to it, and it ends by itself when no command has used it for a while. After it was killed the next
+ * command starts another.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process'

@@ -48,8 +48,8 @@ export function findContradiction(item: FetchItem, answered: Answered): Contradi
 type Asked = NonNullable<FetchItem['asked']>
 
 /**
- * By the names of the fields on the wire. By an answer of a smaller depth, what was not looked at would not be
- * there.
+ * By the names of the fields on the wire. By an answer of a smaller depth, what was not looked at would not
+ * be there.
  */
 function rulesOf(item: FetchItem, asked: Asked): Readonly<Record<string, Rule>> {
   const category = splitCategory(asked.category)

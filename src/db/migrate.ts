@@ -256,7 +256,7 @@ export async function requireCurrentSchema({ sql: db }: Database): Promise<void>
   }
 }
 
-/** Whether this storerank may bring the tables up to date, or has made them: not those of an unreleased state. */
+/** Whether this storerank made the tables or may bring them up to date: not those of an unreleased state. */
 export async function knowsSchema({ sql: db }: Database): Promise<boolean> {
   try {
     return (await readKnown(db, PRESENT)) !== null

@@ -61,8 +61,8 @@ export interface Pruning {
 }
 
 /**
- * Deletes a bounded number of rows. The time is compared as `(select clock_timestamp() …)`, by which Postgres
- * looks into an index: it does not by a volatile function.
+ * Deletes a bounded number of rows. The time is compared as `(select clock_timestamp() …)`, by which
+ * Postgres looks into an index: it does not by a volatile function.
  * @returns how many; zero when none is left
  */
 export async function pruneSome(

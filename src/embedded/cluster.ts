@@ -95,7 +95,8 @@ export async function openCluster(home: string, settings: Record<string, string>
     await makeCluster(entry, settings).catch((cause: unknown) => {
       if (cause instanceof ConfigurationError) throw cause
       throw new ConfigurationError(
-        `The embedded PostgreSQL cannot be made in ${entry}: ${whyNot(cause)}. Mend that, or ${USE_YOUR_OWN}.`,
+        `The embedded PostgreSQL cannot be made in ${entry}: ${whyNot(cause)}. Mend that, ` +
+          `or ${USE_YOUR_OWN}.`,
         { cause },
       )
     })

@@ -139,8 +139,8 @@ async function compareRows(session: Session, sums: Sums | null): Promise<number>
     const [wanted, wantedSum] = sums?.[table.table] ?? [count, sum]
     if (count === wanted && sum === wantedSum) continue
     throw new ConfigurationError(
-      `The rows of ${table.table} are not those of the dump: ${count} here, ${wanted} there, and they add up ` +
-        'to something else. Nothing was changed.',
+      `The rows of ${table.table} are not those of the dump: ${count} here, ${wanted} there, and they ` +
+        'add up to something else. Nothing was changed.',
     )
   }
   return rows

@@ -4,8 +4,8 @@ import { insertSpendChanges } from './money.ts'
 import { learnedPrices } from './prices.ts'
 
 /**
- * Learns prices of tasks of `audit_found` that cost more by the list than the answer said: the next ones would
- * be reserved too low. Stands before their adjustments, so that each is learned once.
+ * Learns prices of tasks of `audit_found` that cost more by the list than the answer said: the next ones
+ * would be reserved too low. Stands before their adjustments, so that each is learned once.
  */
 export async function learnFromList(tx: Transaction): Promise<void> {
   await tx`

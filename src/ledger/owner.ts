@@ -32,7 +32,7 @@ export async function claimSandboxFor(db: Database, isOwn: boolean): Promise<str
   return owner.slice(SANDBOX.length + 1)
 }
 
-/** Copies of a database that has never worked get names of their own here, and from here on know each other. */
+/** Copies of a database that has never worked get names of their own here, and then know each other. */
 async function claim(
   db: Database,
   accountOf: (installation: string) => string,

@@ -55,8 +55,8 @@ export async function recordCheck({ sql: db, place }: Pick<Database, 'sql' | 'pl
 }
 
 /**
- * Writes down where the database begins to work, or goes on, so that copies from then on are told from it. The
- * list is compared before it posts.
+ * Writes down where the database begins to work, or goes on, so that copies from then on are told from it.
+ * The list is compared before it posts.
  */
 export async function recordOrigin(db: SqlRunner): Promise<void> {
   await db`delete from restore_check`
@@ -93,7 +93,8 @@ export async function setHold(db: SqlRunner, { from, reason }: Hold): Promise<vo
  */
 export async function noteMove({ sql: db, place }: Database): Promise<void> {
   await db`
-    update restore_check c set written_by = case when k.is_known then pg_current_xact_id()::xid::text else '' end
+    update restore_check c set
+      written_by = case when k.is_known then pg_current_xact_id()::xid::text else '' end
     from (select ${place}::text = any(places) as is_known from restore_check) k
     where case when k.is_known then c.written_by = ''
       else c.written_by = c.xmin::text and c.server_started_at <> pg_postmaster_start_time()

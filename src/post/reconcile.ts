@@ -57,7 +57,8 @@ export async function reconcileUnknownPosts(
   await db.begin((tx) => giveUpUnknownPosts(tx, TAGS_KNOWN_DAYS))
   const [unknown] = await db.sql<{ postIds: string[] | null; from: Date; to: Date }[]>`
     select array_agg(id) as "postIds", clock_timestamp() as "to",
-      min(send_before) - make_interval(secs => ${(TIMINGS.longestPermitMs + TIMINGS.clockChangeMs) / 1000}) as "from"
+      min(send_before)
+        - make_interval(secs => ${(TIMINGS.longestPermitMs + TIMINGS.clockChangeMs) / 1000}) as "from"
     from post where state = 'unknown'`
   if (unknown?.postIds == null) {
     return { unknownPosts: 0, waitsUntil: null, adopted: 0, duplicates: 0, released: 0, isComplete: null }

@@ -148,8 +148,9 @@ function describeOthers(others: readonly Installation[]): string {
   return (
     `The account has tasks of ${one ? 'another storerank database' : 'other storerank databases'}, ` +
     `${which.join(', ')}, and this one has never bought anything. Nothing is posted, so that nothing is ` +
-    `paid for twice, until you have said which it is. If it stands in for ${one ? 'that one' : 'one of them'}, ` +
-    `run \`storerank recover${one ? '' : ` --installation ${first?.installation}`}\`; if ` +
+    'paid for twice, until you have said which it is. If it stands in for ' +
+    `${one ? 'that one' : 'one of them'}, run ` +
+    `\`storerank recover${one ? '' : ` --installation ${first?.installation}`}\`; if ` +
     `${one ? 'that one goes' : 'they go'} on, run \`storerank recover --apart\`.`
   )
 }

@@ -1,4 +1,4 @@
-/** Who stands on the lists of a report beside the apps that the project follows, and how each part of it goes. */
+/** Who stands on the lists of a report beside the apps that the project follows; how each part of it goes. */
 import type { Transaction } from '../db/database.ts'
 import { type Holder, type Segment, TOP, type Unwatched } from './model.ts'
 import type { Ranks } from './read-ranks.ts'

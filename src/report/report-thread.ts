@@ -1,6 +1,7 @@
 /**
- * Pages and summaries in a thread of their own: those of 2,000 keywords and 80 apps take many seconds, in which
- * the loop of `storerank start` would answer nobody. What exhausts the memory of the thread ends it alone.
+ * Pages and summaries in a thread of their own: those of 2,000 keywords and 80 apps take many seconds, in
+ * which the loop of `storerank start` would answer nobody. What exhausts the memory of the thread ends
+ * it alone.
  */
 import { once } from 'node:events'
 import { parentPort, Worker, workerData } from 'node:worker_threads'
@@ -26,8 +27,8 @@ type Answer =
   | { readonly problem: string; readonly code: unknown; readonly isOfConfiguration: boolean }
 
 /**
- * The thread starts with the first of them. It reads the reports itself: handing one over would block the loop
- * for seconds.
+ * The thread starts with the first of them. It reads the reports itself: handing one over would block the
+ * loop for seconds.
  * @param url of the database
  * @param signal ends what is being made
  * @returns makes one at a time; both throw what `readReport` does

@@ -16,7 +16,7 @@ import { until } from '../support/embedded.ts'
 
 const BEAT_EVERY_MS = 50
 
-test('start beats while it is well, not while its schedule hangs, nothing plans or the database is away', async (t) => {
+test('start beats while it is well: its schedule runs, plans are made, the database is there', async (t) => {
   let beats = 0
   const server = createServer((_request, response) => {
     beats += 1

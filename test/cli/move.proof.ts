@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { callCommand, makeCommandHome } from '../support/command.ts'
 import { createEmptyDatabase } from '../support/database.ts'
 
-test('what `run` has bought is moved, is bought by neither again, and is posted by one of them', async (t) => {
+test('what `run` has bought is moved, bought by neither again, and posted by one of them', async (t) => {
   const home = await makeCommandHome(t)
   const target = await createEmptyDatabase()
   t.after(() => target.drop())

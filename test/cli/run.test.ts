@@ -112,7 +112,7 @@ test('a run that the account pays nothing for ends with 3, one that a budget end
   }
 })
 
-test('each database of one home has an account of its own at the sandbox: the second is held by nobody', async (t) => {
+test('each database of one home has its own account at the sandbox: the second is not held', async (t) => {
   const home = await makeCommandHome(t)
   const [first, second] = [await createTestDatabase(), await createTestDatabase()]
   for (const each of [first, second]) {
@@ -166,7 +166,7 @@ test('a brief run says in one line what was done, and what it cost', async (t) =
   }
 })
 
-test('a run that migrates a database of another version names both, and says what old runners do', async () => {
+test('a run that migrates names both versions, and says what old runners do', async () => {
   await database.sql`update drizzle.objects set version = '0.2.9', hash = 'older'`
   const told = /migrated from storerank 0\.2\.9 to \d\.\d\.\d\. Runners of the old version .* exit with 2; /
   const first = await callCommand(['run', '--brief'], options({ LOG_LEVEL: 'warn' }))

@@ -1,6 +1,6 @@
 /**
- * What is asked of a world by each side, told in one form: plain fetch and the client do the same, so that a row
- * which is true of both is written once. Money is in micro-dollars.
+ * What is asked of a world by each side, told in one form: plain fetch and the client do the same, so that a
+ * row which is true of both is written once. Money is in micro-dollars.
  */
 
 import assert from 'node:assert/strict'

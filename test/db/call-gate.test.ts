@@ -144,7 +144,8 @@ describe('while there is work', () => {
       create function take_call_permits(${kinds}, 
         out first_call_id bigint, out given integer, out wait_ms integer, out given_after_ms integer)
           language sql as
-        $$ select * from take_permits_within($1, $2, $3, $4, $5, $6, $7, $8, interval '${WINDOW_S} seconds') $$`)
+        $$ select * from take_permits_within($1, $2, $3, $4, $5, $6, $7, $8,
+          interval '${WINDOW_S} seconds') $$`)
     t.after(() =>
       db.sql.unsafe(`
         drop function take_call_permits(${kinds});

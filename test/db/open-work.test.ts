@@ -55,7 +55,8 @@ describe('a plan is late', () => {
       assert.match(message ?? '', /^Nothing was ever planned.*start `storerank start`, or look why the cron/)
       await planning.plan()
       await planning.measure()
-      await db.sql`insert into job_run (job, slot, state, ended_at) values ('track', ${last}, 'done', ${last})`
+      await db.sql`insert into job_run (job, slot, state, ended_at)
+        values ('track', ${last}, 'done', ${last})`
       assert.equal((await told()).count, 0, 'all is planned')
       await planning.setNow(now)
       assert.equal((await told()).count, late)
@@ -67,7 +68,8 @@ describe('a plan is late', () => {
     const { db, ...planning } = await createPlanning()
     t.after(() => planning.drop())
     const told = async () => (await ask(db.sql, 'no_run')).count
-    await db.sql`insert into job_run (job, slot, state, ended_at) values ('track', ${START}, 'done', ${START})`
+    await db.sql`insert into job_run (job, slot, state, ended_at)
+      values ('track', ${START}, 'done', ${START})`
     await planning.setNow('2026-03-10T18:00:00Z')
     await planning.watch('fitness', ['yoga'])
     assert.equal(await told(), 0)

@@ -144,7 +144,7 @@ test('a restore whose session is lost in the middle changes nothing, and may be 
   assert.ok((await restoreDatabase(target.url, pieces(file))).tables > 20)
 })
 
-test('the owner of an empty database restores into it, who is no superuser; rules hold again then', async (t) => {
+test('the owner of an empty database, no superuser, restores into it; rules hold again then', async (t) => {
   const target = await createEmptyDatabase()
   const url = new URL(target.url)
   const role = `owner_${randomBytes(6).toString('hex')}`
@@ -162,7 +162,8 @@ test('the owner of an empty database restores into it, who is no superuser; rule
   Object.assign(url, { username: role, password: 'x' })
   await migrate(url.href)
   const keys = () => target.sql`
-    select conname, pg_get_constraintdef(oid) as rule, convalidated from pg_constraint where contype = 'f' order by 1`
+    select conname, pg_get_constraintdef(oid) as rule, convalidated from pg_constraint
+    where contype = 'f' order by 1`
   const before = await keys()
   await restoreDatabase(url.href, pieces(file))
   assert.deepEqual(await readAll(target.sql), dumped)

@@ -81,7 +81,8 @@ describe('a copy beside its original, at the very instant at which it was made',
       update restore_check set server_started_at = server_started_at - interval '1 hour',
         written_by = pg_current_xact_id()::xid::text`
     await at(original, (db) => refuseRestored(db, service.client))
-    await original.sql`update restore_check set places = '{db:5432/x}', written_by = pg_current_xact_id()::xid::text`
+    await original.sql`update restore_check
+      set places = '{db:5432/x}', written_by = pg_current_xact_id()::xid::text`
     await at(original, (db) => refuseRestored(db, service.client))
     const [check] = await original.sql<{ places: string[] }[]>`select places from restore_check`
     assert.equal(check?.places.length, 2)

@@ -12,7 +12,7 @@ import { depsOf, planPost } from './posting.ts'
 
 const world = lasting(createWorld)
 
-test('a post that comes too late is not sent, and the next one has the time that its way takes', async (t) => {
+test('a post that is too late is not sent, and the next one has the time that its way takes', async (t) => {
   const { url } = await startDatabaseProxy(t, world.db.url, { delayMs: 70 })
   const db = openDatabase(url)
   t.after(() => db.close())

@@ -44,9 +44,8 @@ cross join lateral (values
     utc_minute(w.give_up_at), quote_ident(c.name))),
   ('delivery_dead', d.messages > 0, format(
     '%s of the channel "%s" could not be delivered within 3 days and %s given up, the last time because: '
-    '%s. The events are in alert_history. Mend the channel, try it with storerank alerts test %s, and'
-    ' send %s '
-    'again with storerank alerts retry %5$s.',
+    '%s. The events are in alert_history. Mend the channel, try it with storerank alerts test %s, and '
+    'send %s again with storerank alerts retry %5$s.',
     case d.messages when 1 then '1 message' else d.messages || ' messages' end, c.name,
     case d.messages when 1 then 'was' else 'were' end,
     rtrim(coalesce(d.problem, 'no reason is known'), '.'), quote_ident(c.name),

@@ -90,9 +90,9 @@ comment on function end_calls(jsonb) is
 -- row of `call_window`, so that they have one order, whichever runner asks; readers and editors have no right
 -- to that row. A permit holds for 500 ms after its stamp; the window therefore counts 60.5 s, and no 60
 -- seconds ever see more calls than allowed. For a runner that is far away it holds longer: its permits are
--- stamped as much later, by at most 4 s, and no stamp is before that of the number before. A call is in flight until it ends, or until its deadline. Calls of a kind that has a
--- limit of its own ask alone. Its statements are planned once a session, by the indexes alone: planning them
--- again took longer than they do.
+-- stamped as much later, by at most 4 s, and no stamp is before that of the number before. A call is in
+-- flight until it ends, or until its deadline. Calls of a kind that has a limit of its own ask alone. Its
+-- statements are planned once a session, by the indexes alone: planning takes longer than they do.
 create or replace function take_call_permits(
   of_kinds text[], of_paths text[], of_runner text, ended jsonb, per_minute integer, at_once integer,
   timeout_ms integer, valid_ms integer default 500, call_window interval default '60.5 seconds',

@@ -32,7 +32,7 @@ cross join lateral (
 ) u
 group by l.patience, l.planning_until, l.planned_at;
 comment on view plan_deadline is
-  'When the next plan is due at the latest; it is late when that has passed. No row while nothing is watched.';
+  'When the next plan is due at the latest; it is late when that has passed. No row: nothing is watched.';
 comment on column plan_deadline.due_by is
   'Half of the interval of what is due first after its slot began, at most two hours where the last plan was '
   'made by `storerank start`.';

@@ -4,7 +4,7 @@ create or replace function is_recovering() returns boolean language sql stable s
 $$;
 comment on function is_recovering() is 'Whether `storerank recover` is at work on this database.';
 
--- After a dump, COPY or replication another transaction wrote the row, and a copy by a template has another oid.
+-- After a dump, COPY or replication another transaction wrote the row; a copy by a template has another oid.
 create or replace function is_copy() returns boolean language sql stable as $$
   select exists (
     select from restore_check c where (c.database, c.written_by) is distinct from
@@ -17,8 +17,8 @@ create or replace function restore_hold() returns text language sql stable secur
   set search_path = public, pg_temp as $$
   select case
     when is_recovering() then
-      '`storerank recover` is at work on this database. Nothing is posted until it has ended, so that nothing '
-      'is paid for twice; then runners of `start` go on by themselves.'
+      '`storerank recover` is at work on this database. Nothing is posted until it has ended, so that '
+      'nothing is paid for twice; then runners of `start` go on by themselves.'
     when l.hold_reason is null and is_copy() then format(
       'This database is a copy of the one that has bought as %s: it was restored, cloned or moved to another '
       'server. Nothing is posted, so that nothing is paid for twice. If it takes the place of that one, stop '

@@ -20,7 +20,8 @@ export function showHolders(report: Report): Markup {
 <th scope="col" class="text">For example</th></tr></thead><tbody>${rows}</tbody></table></div>`
   return html`<section id="holders" aria-labelledby="holders-title">
 <h2 id="holders-title">Who holds your keywords</h2>
-<p class="lead">Apps that you do not track, by the number of your keywords on which they are in the top ${TOP}.</p>
+<p class="lead">Apps that you do not track, by the number of your keywords on which they are in the
+top ${TOP}.</p>
 ${rows.length === 0 ? showNothing('None, or no keyword was measured on the last day.') : table}
 <details id="matrix" class="scripted"><summary>Ranks of all
 ${countOf(report.apps.length, 'app')} on all keywords</summary></details></section>`

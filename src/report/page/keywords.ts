@@ -55,7 +55,8 @@ export function showKeywords(report: Report): Markup {
   return html`<section id="keywords" aria-labelledby="keywords-title"><h2 id="keywords-title">Keywords</h2>
 <p class="lead">The rank of each own app.
 <span class="scripted">Choose one to see its ranks against the competitors, day by day.</span>
-“> 100” is measured and not among the first 100; a word such as “budget” says why there is no measurement.</p>
+“> 100” is measured and not among the first 100; a word such as “budget” says why there is no
+measurement.</p>
 ${showFilters(report, rows.length)}${rows.length === 0 ? showNothing(describeMissing(report) ?? '') : NOTHING}
 <table class="keywords"${raw(rows.length === 0 ? ' hidden' : '')} aria-labelledby="keywords-title"><thead>
 <tr>${heads}</tr></thead>

@@ -21,6 +21,7 @@ function showSegment(report: Report, segment: Segment): Markup {
 <td class="text">${nameApp(report, app)}</td><td data-head="visibility">${formatPercent(visibility)}</td>
 <td data-head="in 7 days" class="${tone}">${change === null ? '–' : formatDifference(change)}</td>
 <td data-head="compared on">${formatCount(compared ?? 0)} of ${formatCount(due)}</td>
-<td data-head="in the top 10">${inTop === null ? '–' : `${formatCount(inTop)} of ${formatCount(measured)}`}</td>
-</tr>`
+<td data-head="in the top 10">${
+    inTop === null ? '–' : `${formatCount(inTop)} of ${formatCount(measured)}`
+  }</td></tr>`
 }

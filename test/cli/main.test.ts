@@ -88,8 +88,12 @@ describe('help', () => {
 describe('a command gets its options', () => {
   const uses: [args: string[], name: string, options: object][] = [
     [['start'], 'start', {}],
-    [['run'], 'run', { jobs: [] }],
-    [['run', 'track', 'collect', '--wait', '45m'], 'run', { jobs: ['track', 'collect'], wait: 2_700_000 }],
+    [['run'], 'run', { jobs: [], brief: false }],
+    [
+      ['run', 'track', 'collect', '--wait', '45m'],
+      'run',
+      { jobs: ['track', 'collect'], wait: 2_700_000, brief: false },
+    ],
     [['plan', '--json'], 'plan', { json: true }],
     [
       ['forecast', '--every', '6h', '--depth', '100', '--priority', '2', '--tag', 'brand'],

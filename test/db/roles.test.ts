@@ -162,9 +162,9 @@ describe('the rights of people', () => {
       called.map(({ name, callers }) => [name, ...(callers ?? [])]),
       [
         ['forecast_lines', 'storerank_editor', 'storerank_reader'],
-        ['is_recovering', 'storerank_editor', 'storerank_reader'],
         ['low_balance', 'storerank_editor', 'storerank_reader'],
         ['refuse', 'public', 'storerank_editor', 'storerank_reader'],
+        ['restore_hold', 'storerank_editor', 'storerank_reader'],
         ...['unknown_category', 'unknown_language', 'unknown_location'].map((name) => [
           name,
           'storerank_editor',

@@ -50,8 +50,11 @@ async function readRows(sql: Sql, kind: 'r' | 'v'): Promise<Rows> {
   }) as Promise<Rows>
 }
 
-/** Views that have more rows in a later version, which sells more. */
-const GROWN = ['unit_price']
+/** Views that have more rows in a later version, which sells and tells more. */
+const GROWN = ['open_work', 'unit_price']
+
+/** A column that goes by the clock of the database, which stands still for nobody. */
+const MOVING = ['due_by']
 
 /**
  * Tables that a later version does not have: what of their rows stands in another one; nothing of those that
@@ -94,7 +97,9 @@ function assertKept(before: Rows, after: Rows, said?: 'message'): void {
   for (const [name, rows] of Object.entries(before)) {
     const [first = {}] = rows
     const [has = first] = after[name] ?? []
-    const columns = Object.keys(first).filter((column) => column in has && column !== said)
+    const columns = Object.keys(first).filter(
+      (column) => column in has && column !== said && !MOVING.includes(column),
+    )
     const texts = (all: Rows[string]) =>
       all.map((row) => JSON.stringify(columns.map((one) => row[one]))).sort()
     const had = texts(rows)

@@ -116,7 +116,7 @@ describe('one file is enough', () => {
     assert.match(refused.stderr, /GREETING must be one word/)
     const file = join(copy, 'settings')
     await call(['init', file])
-    assert.match(readFileSync(file, 'utf8'), /^#GREETING=Hello$/m)
+    assert.match(readFileSync(file, 'utf8'), /^#GREETING='Hello'$/m)
     assert.match(readFileSync(join(copy, 'docs/operations.md'), 'utf8'), /^\| `GREETING` \| `Hello` \|/m)
   })
 

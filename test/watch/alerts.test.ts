@@ -155,7 +155,7 @@ test('a row that breaks a rule is refused alone, in a sentence', async () => {
     /^8: There is no project "fitnes"\. Did you mean fitness\? /,
     /^9: There is no channel "nowhere"\. Insert it into alert_channel first/,
     /^10: kind is missing\. A rule is of a kind of the view alert_kind/,
-    /^11: There is no kind of channel "pager"\. It is webhook, slack or email$/,
+    /^11: There is no kind of channel "pager"\. It is webhook, slack, teams, discord or email$/,
     /^12: The address of a "webhook" is no URL that begins with https/,
     /^13: alert_channel has no column project$/,
     /^14: it must name one of channel, rule, and one alone$/,

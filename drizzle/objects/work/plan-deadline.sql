@@ -10,8 +10,9 @@ from (
       when p.slot = date_trunc('minute', p.slot) then interval '2 hours'
       else interval '31 days' end as patience,
     (select max(r.started_at) + interval '15 minutes' + (storerank_now() - clock_timestamp())
-      from job_run r where r.job = 'track' and r.state = 'running'
-        and r.started_at > (select clock_timestamp()) - interval '15 minutes') as planning_until,
+      from (select state, started_at from job_run where job = 'track' order by slot desc limit 20) r
+      where r.state = 'running' and r.started_at > (select clock_timestamp()) - interval '15 minutes'
+    ) as planning_until,
     w.opened_to
   from (select (select opened_to from ledger) as opened_to) w
   left join lateral (

@@ -282,7 +282,8 @@ async function addOddWatches({ sql }: Database): Promise<void> {
 
 /** Views of Citus and the server, and those in which no history is. */
 const UNASKED =
-  '^(citus|pg|asked_interval|call_minute|service_state|open_work|plan_deadline|job_outcome|budget_use|ended_task)'
+  '^(citus|pg|asked_interval|call_minute|service_state|open_work|plan_deadline|job_outcome|budget_use|' +
+  'ended_task)'
 
 /** All rows of each view, and of each function of (project, from, to), as sorted texts. */
 async function askAll(db: Database): Promise<Record<string, string[]>> {

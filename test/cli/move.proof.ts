@@ -34,8 +34,11 @@ test('what `run` has bought is moved, bought by neither again, and posted by one
 test('a home of a state that this storerank does not know is read, and not changed', async (t) => {
   const home = await makeCommandHome(t)
   const options = { home, env: { LOG_LEVEL: 'error' } }
-  assert.equal((await callCommand(['run', 'track'], options)).code, 0)
-  const change = 'update drizzle.__drizzle_migrations set hash = $$x$$ where id = 1'
+  assert.equal((await callCommand(['run', 'references'], options)).code, 0)
+  const change = `
+    insert into keyword_watch (project, store, keyword, location_code, language_code)
+    values ('fitness', 'ios_store', 'yoga', 2840, 'en');
+    update drizzle.__drizzle_migrations set hash = 'x' where id = 1`
   assert.equal((await callCommand(['sql', change], options)).code, 0)
   const refused = await callCommand(['status'], options)
   assert.equal(refused.code, 2)

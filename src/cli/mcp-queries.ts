@@ -211,25 +211,24 @@ function describeColumns(columns: readonly Column[]): string {
 }
 
 function findSource(sources: readonly Source[], name: unknown): Source {
-  const source = sources.find((each) => each.name === name)
-  if (source !== undefined) return source
-  const known = nameKnown(
-    String(name),
-    'Views',
-    sources.map((each) => each.name),
-  )
-  throw new ConfigurationError(`There is no view ${JSON.stringify(name)}.${known}`)
+  return findNamed(sources, name, 'Views', 'There is no view')
 }
 
 function findColumn({ name: view, columns }: Source, name: unknown): Column {
-  const column = columns.find((each) => each.name === name)
-  if (column !== undefined) return column
-  const known = nameKnown(
-    String(name),
-    'Columns',
-    columns.map((each) => each.name),
-  )
-  throw new ConfigurationError(`The view ${view} has no column ${JSON.stringify(name)}.${known}`)
+  return findNamed(columns, name, 'Columns', `The view ${view} has no column`)
+}
+
+/** @param lack the beginning of the sentence that refuses a name */
+function findNamed<Named extends { readonly name: string }>(
+  all: readonly Named[],
+  name: unknown,
+  title: string,
+  lack: string,
+): Named {
+  const found = all.find((each) => each.name === name)
+  if (found !== undefined) return found
+  const names = all.map((each) => each.name)
+  throw new ConfigurationError(`${lack} ${JSON.stringify(name)}.${nameKnown(String(name), title, names)}`)
 }
 
 function listOf(value: unknown): unknown[] {

@@ -5,8 +5,7 @@
 import packageJson from '../../package.json' with { type: 'json' }
 import type { Database } from '../db/database.ts'
 import { ConfigurationError } from '../errors.ts'
-import { formatInstant } from '../instant.ts'
-import { type Hold, holdForMove, recordOrigin, setHold } from '../ledger/restored.ts'
+import { holdForMove, noteMoved, recordOrigin, release } from '../ledger/restored.ts'
 import { countOf } from '../text/words.ts'
 import type { CommandContext } from './command.ts'
 import { openDatabaseSession } from './database-session.ts'
@@ -63,24 +62,20 @@ async function requireIdle({ sql }: Database, home: string): Promise<void> {
   )
 }
 
+/** In this order, so that at most one of the two posts, wherever it is broken off. */
 async function moveRows(source: Database, db: Database) {
   const { dumpDatabase } = await import('../embedded/dump.ts')
   const { restoreDatabase } = await import('../embedded/restore.ts')
-  const [clock] = await source.sql<{ now: Date }[]>`select clock_timestamp() as now`
-  const at = formatInstant(clock?.now ?? new Date())
-  const reason =
-    `What this database had was moved to ${db.place} at ${at}. Nothing is posted from here, so that ` +
-    'nothing is paid for twice. If that one is given up, run `storerank recover`.'
-  const before: Hold = await holdForMove(source.sql, reason)
-  try {
-    const moved = await restoreDatabase(db.url, dumpDatabase(source.url, packageJson.version))
-    await db.begin(async (tx) => {
-      await setHold(tx, before)
-      await recordOrigin(tx)
-    })
-    return moved
-  } catch (error) {
-    if (error instanceof ConfigurationError) await setHold(source.sql, before)
+  await holdForMove(source.sql)
+  const rows = dumpDatabase(source.url, packageJson.version)
+  const moved = await restoreDatabase(db.url, rows).catch(async (error) => {
+    if (error instanceof ConfigurationError) await release(source.sql)
     throw error
-  }
+  })
+  await noteMoved(source.sql, db.place)
+  await db.begin(async (tx) => {
+    await release(tx)
+    await recordOrigin(tx)
+  })
+  return moved
 }

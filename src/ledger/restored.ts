@@ -4,6 +4,7 @@
  * the two goes on, by `storerank recover` (src/post/recover.ts) or `storerank recover --apart`.
  */
 import type { Database, SqlRunner, Transaction } from '../db/database.ts'
+import { ConfigurationError } from '../errors.ts'
 import { withLedgerLock } from './lock.ts'
 import { parseTag } from './tag.ts'
 
@@ -66,24 +67,37 @@ export async function recordOrigin(db: SqlRunner): Promise<void> {
     from pg_database d where d.datname = current_database()`
 }
 
-/** @returns what `setHold` sets back */
-export async function holdForMove(db: SqlRunner, reason: string): Promise<Hold> {
-  const [before] = await db<Hold[]>`
-    with held as (select recover_from, hold_reason from ledger for update),
-    holding as (
-      update ledger set recover_from = coalesce(recover_from, clock_timestamp()), hold_reason = ${reason}
-    )
-    select recover_from as "from", hold_reason as reason from held`
-  return before ?? { from: null, reason: null }
+/** By which a move that was broken off is known, which may begin again. */
+const UNDER_WAY = 'What this database has is being moved to another one'
+
+/**
+ * Holds the database while its rows are on the way to another one, unless it is held for another reason: then
+ * neither of the two might post.
+ * @throws ConfigurationError with that reason
+ */
+export async function holdForMove(db: SqlRunner): Promise<void> {
+  const sentence =
+    `${UNDER_WAY}, and nothing is posted until that has ended. If the move was broken off, run \`storerank ` +
+    'move` again, or `storerank recover` on the one that goes on.'
+  const { count } = await db`
+    update ledger set recover_from = coalesce(recover_from, clock_timestamp()), hold_reason = ${sentence}
+    where restore_hold() is null or hold_reason like ${`${UNDER_WAY}%`}`
+  if (count > 0) return
+  const [hold] = await db<{ reason: string }[]>`select restore_hold() as reason`
+  throw new ConfigurationError(`${hold?.reason} It is moved after that. Nothing was changed.`)
 }
 
-export interface Hold {
-  readonly from: Date | null
-  readonly reason: string | null
+/** What was on the way is at another place: nothing is posted from here any more. */
+export async function noteMoved(db: SqlRunner, place: string): Promise<void> {
+  await db`
+    update ledger set hold_reason = format('What this database had was moved to %s at %s. Nothing is posted '
+      'from here, so that nothing is paid for twice. If that one is given up, run \`storerank recover\`.',
+      ${place}::text, utc_minute(clock_timestamp()))`
 }
 
-export async function setHold(db: SqlRunner, { from, reason }: Hold): Promise<void> {
-  await db`update ledger set recover_from = ${from}, hold_reason = ${reason}`
+/** Ends the hold of a move. */
+export async function release(db: SqlRunner): Promise<void> {
+  await db`update ledger set recover_from = null, hold_reason = null`
 }
 
 /**

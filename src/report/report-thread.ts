@@ -36,8 +36,10 @@ type Answer =
 export function startReportThread(url: string, signal?: AbortSignal): ReportThread {
   let worker: Worker | undefined
   const start = () => {
-    // An error ends the thread, and what is being made then fails with it.
-    return new Worker(import.meta.filename, { workerData: { reportsOf: url } }).on('error', () => {})
+    // An error ends the thread: what is being made fails with it, and what comes next has a new one.
+    return new Worker(import.meta.filename, { workerData: { reportsOf: url } }).on('error', () => {
+      worker = undefined
+    })
   }
   const make = async (request: Request): Promise<unknown> => {
     worker ??= start()

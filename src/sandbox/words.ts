@@ -27,8 +27,8 @@ health_and_fitness health_and_fitness | meditation meditate mindfulness calm 瞑
 health_and_fitness health_and_fitness | fitness workout gym exercise 筋トレ 🏋 💪 | abs cardio hiit
   strength dumbbell trainer bodybuilding plank squat | Home Workout, Fitness Coach, Gym Log, HIIT
   Workout, Strength Training, 30 Day Fitness, Abs Workout, Workout Planner
-health_and_fitness health_and_fitness | running run jogging marathon ランニング 🏃 | 5k 10k pace treadmill
-  couch interval tracker | Running Tracker, Run Coach, Couch to 5K, Marathon Training, Running
+health_and_fitness health_and_fitness | running run jogging marathon ランニング 🏃 | 5k 10k pace
+  treadmill couch interval tracker | Running Tracker, Run Coach, Couch to 5K, Marathon Training, Running
   Distance, Jogging Log
 health_and_fitness health_and_fitness | sleep insomnia snoring 睡眠 💤 | white noise rain sounds
   lullaby dream alarm cycle | Sleep Sounds, Sleep Tracker, White Noise, Better Sleep, Snoring Log,
@@ -48,12 +48,12 @@ finance finance | bank stock investing crypto trading wallet 投資 | dividend p
 education education | math maths mathematics arithmetic algebra 算数 数学 mathe | multiplication
   fractions geometry times tables addition subtraction counting calculus | Math for Kids, Times
   Tables, Maths Practice, Math Games, Algebra Tutor, Mental Arithmetic, Multiplication Quiz
-education education | language japanese english spanish french german 日本語 英語 语言 한국어 | kanji
-  vocabulary grammar phrasebook hiragana verbs conversation flashcards | Learn Japanese, Learn
+education education | language japanese english spanish french german 日本語 英語 语言 한국어 |
+  kanji vocabulary grammar phrasebook hiragana verbs conversation flashcards | Learn Japanese, Learn
   English, Language Lessons, Spanish for Beginners, French Vocabulary, Learn German, Kanji Practice,
   Language Exchange
-education education | coding programming code developer c++ python javascript c# プログラミング | compiler
-  algorithm sql html swift kotlin rust ide | Learn C++, Coding for Kids, Python Playground,
+education education | coding programming code developer c++ python javascript c# プログラミング |
+  compiler algorithm sql html swift kotlin rust ide | Learn C++, Coding for Kids, Python Playground,
   Programming Hub, Code Editor, JavaScript Tutor
 education education | school homework study student exam 勉強 | quiz notes planner university
   flashcard grades timetable | Homework Helper, Study Planner, Exam Prep, School Timetable, Student
@@ -153,7 +153,8 @@ export const TOPICS: readonly Topic[] = TOPICS_TABLE.trim()
  */
 export const MODIFIERS =
   `free app apps best top new kids beginners offline online daily pro plus lite hd easy simple
-fun 100 2026 2027 my game games play learn learning kostenlos gratis gratuit 無料 アプリ ゲーム`.split(/\s+/)
+fun 100 2026 2027 my game games play learn learning kostenlos gratis gratuit
+無料 アプリ ゲーム`.split(/\s+/)
 
 /** Words that a search ignores. */
 export const IGNORED = 'a an and at by for in of on or the to with & der die das le la les un une de'.split(

@@ -23,7 +23,7 @@ export interface Table {
 }
 
 export const TABLES: readonly Table[] = [
-  { name: 'commands', page: 'README.md', draw: drawCommands },
+  { name: 'commands', page: 'docs/operations.md', draw: drawCommands },
   { name: 'settings', page: 'docs/operations.md', draw: drawSettings },
   { name: 'jobs', page: 'docs/operations.md', draw: drawJobs },
   { name: 'kinds', page: 'docs/alerts.md', draw: drawKinds },

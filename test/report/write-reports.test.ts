@@ -7,6 +7,7 @@ import type { Worker } from 'node:worker_threads'
 import fc from 'fast-check'
 import { type Database, openDatabase } from '../../src/db/database.ts'
 import { ConfigurationError } from '../../src/errors.ts'
+import { startReportThread } from '../../src/report/report-thread.ts'
 import { writeWholeFile } from '../../src/report/write-file.ts'
 import { nameFile, type ReportSettings, writeReports } from '../../src/report/write-reports.ts'
 import { createWatchlist, type Watchlist } from '../support/watchlist.ts'
@@ -70,6 +71,11 @@ test('a page that is the oldest comes first, and none is begun when the time is 
   const settings = { folder, title: null, logo: null }
   assert.deepEqual(await writeReports(db, settings, signal, over), { written: [], waiting: [], left: 3 })
   assert.equal((await write()).written[0], 'fitness')
+})
+
+test('a thread that ends by an error fails what it makes, and the next page has a new one', async () => {
+  await using thread = startReportThread('no address')
+  for (const _ of ['first', 'second']) await assert.rejects(thread.makePage({ project: 'fitness' }, {}))
 })
 
 test('pages are made in one thread beside the loop, which starts when there is one to make', async () => {

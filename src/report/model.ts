@@ -244,6 +244,9 @@ export interface ListingChange {
   readonly after: string | null
 }
 
+/** So many notes are read for a report, the latest: a person may keep a diary of every hour. */
+export const MOST_ANNOTATIONS = 500
+
 /** A note of the project's own beside the days: a campaign, an outage. */
 export interface Annotation {
   readonly day: Day

@@ -1,7 +1,15 @@
 /** What the stores said of the apps of a report: changes of their pages, ratings, reviews. */
 import type { Transaction } from '../db/database.ts'
 import { sql } from '../db/sql.ts'
-import type { Annotation, Day, ListingChange, Ratings, Report, Review } from './model.ts'
+import {
+  type Annotation,
+  type Day,
+  type ListingChange,
+  MOST_ANNOTATIONS,
+  type Ratings,
+  type Report,
+  type Review,
+} from './model.ts'
 import type { Scope } from './scope.ts'
 
 const LOW_REVIEWS = 20
@@ -25,7 +33,10 @@ export async function readChanges(
   return rows.map(({ id, ...change }) => ({ ...change, app: appOf.get(id) ?? 0 }))
 }
 
-/** Of an app that both stores know by the same id there is no such thing: the ids of one are numbers. */
+/**
+ * The latest `MOST_ANNOTATIONS` notes of the span, the oldest first. No app of both stores has one id: the ids
+ * of one are numbers.
+ */
 export async function readAnnotations(
   tx: Transaction,
   { project, from, to }: Scope,
@@ -34,8 +45,8 @@ export async function readAnnotations(
   const rows = await tx<{ day: Day; appId: string | null; text: string }[]>`
     select to_char(day, 'YYYY-MM-DD') as day, app_id as "appId", text from annotation
     where project = ${project} and day between ${from}::date and ${to}::date
-    order by day, id`
-  return rows.map(({ appId, ...note }) => {
+    order by annotation.day desc, id desc limit ${MOST_ANNOTATIONS}`
+  return rows.toReversed().map(({ appId, ...note }) => {
     const app = apps.findIndex((each) => each.appId === appId)
     return { ...note, app: app === -1 ? null : app }
   })

@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import { type Database, openDatabase } from '../../src/db/database.ts'
 import { requireCurrentSchema } from '../../src/db/migrate.ts'
 import { ConfigurationError } from '../../src/errors.ts'
-import { GAP_POINTS, notInTop, type Report } from '../../src/report/model.ts'
+import { GAP_POINTS, MOST_ANNOTATIONS, notInTop, type Report } from '../../src/report/model.ts'
 import { renderPage } from '../../src/report/page/page.ts'
 import { readProjects, readReport } from '../../src/report/read.ts'
 import { summarise } from '../../src/report/summary.ts'
@@ -217,6 +217,17 @@ describe('a report', () => {
       { day: '2026-11-02', text: 'Campaign', app: 0 },
       { day: '2026-11-03', text: 'Outage', app: null },
     ])
+  })
+
+  test('has the latest notes of its days where there are very many', async () => {
+    await list.sql`
+      insert into annotation (project, day, text)
+      select 'fitness', date '2026-11-01' + n % 3, 'Note ' || n from generate_series(1, 2000) n`
+    const { annotations } = await readReport(db, { project: 'fitness', from: '2026-11-01' })
+    await list.sql`delete from annotation`
+    assert.equal(annotations.length, MOST_ANNOTATIONS)
+    assert.deepEqual([...new Set(annotations.map(({ day }) => day))], ['2026-11-03'])
+    assert.equal(annotations.at(-1)?.text, 'Note 2000')
   })
 
   test('shares the voice among everybody', () => {

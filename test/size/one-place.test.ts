@@ -106,7 +106,10 @@ describe('one file is enough', () => {
   test('for a command: it runs, and help and the manual name it', async () => {
     assert.equal((await call(['greet'])).stdout, 'Hello\n')
     assert.match((await call(['--help'])).stdout, /^ +greet +say what GREETING is$/m)
-    assert.match(readFileSync(join(copy, 'docs/operations.md'), 'utf8'), /^\| `greet` \| say what GREETING is \|/m)
+    assert.match(
+      readFileSync(join(copy, 'docs/operations.md'), 'utf8'),
+      /^\| `greet` \| say what GREETING is \|/m,
+    )
   })
 
   test('for a setting: it is read, refused, written by init, and in the manual', async () => {

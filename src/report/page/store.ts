@@ -2,7 +2,7 @@
 
 import { formatDay } from '../../text/days.js'
 import { formatCount } from '../../text/words.ts'
-import type { Daily, ListingChange, Ratings, Report } from '../model.ts'
+import { type Daily, type ListingChange, MOST_ANNOTATIONS, type Ratings, type Report } from '../model.ts'
 import { nameApp } from '../summary.ts'
 import { classOfApp, collectMarks, type Figure, showFigure, showNothing } from './figure.ts'
 import { html, type Markup, NOTHING } from './markup.ts'
@@ -43,7 +43,13 @@ function showNotes(report: Report): Markup {
 <td class="text">${text}${about}</td></tr>`
     })
   return html`<h3>Notes of the project</h3><table class="changes notes"><thead><tr><th scope="col">Day</th>
-<th scope="col" class="text">Note</th></tr></thead><tbody>${notes}</tbody></table><h3>Pages of the apps</h3>
+<th scope="col" class="text">Note</th></tr></thead><tbody>${notes}</tbody></table>
+${
+  notes.length < MOST_ANNOTATIONS
+    ? NOTHING
+    : html`<p>The latest ${formatCount(MOST_ANNOTATIONS)} are
+shown; all are in the table <code>annotation</code>.</p>`
+}<h3>Pages of the apps</h3>
 `
 }
 

@@ -34,8 +34,8 @@ export async function readChanges(
 }
 
 /**
- * The latest `MOST_ANNOTATIONS` notes of the span, the oldest first. No app of both stores has one id: the ids
- * of one are numbers.
+ * The latest `MOST_ANNOTATIONS` notes of the span, the oldest first. No app of both stores has one id: the
+ * ids of one are numbers.
  */
 export async function readAnnotations(
   tx: Transaction,

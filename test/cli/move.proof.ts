@@ -19,7 +19,8 @@ test('what `run` has bought is moved, bought by neither again, and posted by one
   assert.match((await callCommand(['move'], { home, env })).stderr, /DATABASE_URL is not set/)
   // As a move leaves it that was killed on its way.
   const under = `
-    update ledger set recover_from = now(), hold_reason = 'What this database has is being moved to another one'`
+    update ledger set recover_from = now(),
+      hold_reason = 'What this database has is being moved to another one'`
   assert.equal((await callCommand(['sql', under], { home, env })).code, 0)
   const moved = await callCommand(['move'], own)
   assert.equal(moved.code, 0, moved.stderr)

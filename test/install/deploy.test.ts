@@ -18,7 +18,7 @@ import { readDashboards } from '../grafana/panels.ts'
 
 const PROJECT = join(import.meta.dirname, '../..')
 const read = (file: string) => readFileSync(join(PROJECT, file), 'utf8')
-const README = read('README.md')
+const COMMANDS = read('docs/operations.md')
 /** The settings, and what the image has beside them. */
 const KNOWN: readonly string[] = [...SETTING_NAMES, 'NODE_ENV']
 
@@ -26,7 +26,7 @@ const KNOWN: readonly string[] = [...SETTING_NAMES, 'NODE_ENV']
 type Yaml = any
 
 function assertCommand(args: readonly string[], where: string): void {
-  assert.match(README, new RegExp(`^\\| [^|]*\`${args[0]}[ \`\\]]`, 'm'), `${where}: ${args.join(' ')}`)
+  assert.match(COMMANDS, new RegExp(`^\\| [^|]*\`${args[0]}[ \`\\]]`, 'm'), `${where}: ${args.join(' ')}`)
 }
 
 function assertSettings(names: readonly string[], where: string): void {

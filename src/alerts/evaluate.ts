@@ -130,13 +130,13 @@ async function insertEvents(
       f.after, coalesce(f.detail, '{}')
     from found f
     join rule r on r.id = f.rule_id
-    where not exists (
-      select from alert_event e
+    where (
+      select true from alert_event e
       where e.rule_id = f.rule_id and e.subject = f.subject and e.slot > f.compared_slot and e.slot < f.slot
         and (f.rival is not null or sign(coalesce(e.after, 1000000) - coalesce(e.before, 1000000))
           = sign(coalesce(f.after, 1000000) - coalesce(f.before, 1000000)))
-      offset 0
-    )
+      limit 1
+    ) is null
     on conflict (rule_id, subject, slot) do nothing`,
     [...values],
   )

@@ -123,8 +123,8 @@ async function findDifferences(tx: Transaction, { from, to }: Range, aheadMs: nu
       1 as tasks, b.cost_micros as service_micros, b.micros as our_micros
     from booked b
     where b.is_done and (b.cost_micros <> b.micros or b.cost_micros is not null and b.adjusted_micros <> 0)
-      and not exists (select from task k where k.service_id = b.service_id
-        and k.state not in ('collected', 'failed') offset 0)
+      and (select k.id from task k where k.service_id = b.service_id
+        and k.state not in ('collected', 'failed')) is null
     union all
     select 'missing', c.service_id, min(sent.at), null, null, coalesce(k.id, o.id), 1, null,
       (sum(c.amount_micros) filter (where c.kind <> 'adjustment'))::bigint
@@ -135,8 +135,10 @@ async function findDifferences(tx: Transaction, { from, to }: Range, aheadMs: nu
       where k.id is null and o.target_id = c.target_id and o.slot = c.slot and o.state <> 'dropped' offset 0
     ) o on true
     left join their_post p on p.id = k.post_id
-    left join lateral (select p.send_before from post p where p.id = o.post_id offset 0) of_other on true
-    cross join lateral (select coalesce(p.send_before, of_other.send_before, c.at) + ${ahead} as at) sent
+    cross join lateral (
+      select coalesce(p.send_before, (select f.send_before from post f where f.id = o.post_id), c.at)
+        + ${ahead} as at
+    ) sent
     where sent.at >= ${from} and sent.at < ${to} and (k.id is null or k.post_id is not null)
       and (o.id is null or o.attempt = 1)
     group by c.service_id, k.id, o.id

@@ -61,8 +61,8 @@ async function closeDueSlots(tx: Transaction, atOnce: number): Promise<ClosedSlo
         coalesce(o.problem, o.cut, 'Nothing ran while it was due.') as reason
       from over o
       where case
-        when exists (select from task k where k.slot = o.slot and k.target_id = o.target_id
-          and k.state <> 'dropped' offset 0) then false
+        when (select true from task k where k.slot = o.slot and k.target_id = o.target_id
+          and k.state <> 'dropped') then false
         else exists (
           select from watch_period p
           where p.target_id = o.target_id and o.slot between p.first_slot

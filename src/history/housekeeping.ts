@@ -17,7 +17,7 @@ export const OLD_RUNS: Pruning = {
     cross join lateral (
       select ctid, slot from job_run
       where job = j.job and slot < (select clock_timestamp() - make_interval(days => ${KEEP_DAYS}))
-      order by slot offset 0
+      order by slot
     ) o`,
 }
 

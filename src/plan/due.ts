@@ -86,9 +86,9 @@ export function askedPiece(): Statement {
       ) a join target t on t.id = a.target_id
       where t.id = any(array(select target_id from piece))
         -- A task that was dropped may have been adopted since.
-        and not exists (
-          select from task k where k.slot = a.slot and k.target_id = a.target_id
-            and k.state <> 'dropped' offset 0)
+        and (
+          select k.id from task k where k.slot = a.slot and k.target_id = a.target_id
+            and k.state <> 'dropped') is null
     )`
 }
 

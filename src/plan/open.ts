@@ -171,14 +171,13 @@ function openAsked(): Statement {
       select a.target_id, a.slot, a.ends_at, a.priority, coalesce(t.captured_at, '-infinity'), a.askers
       from asked a
       cross join lateral (select t.captured_at, t.function from target t where t.id = a.target_id offset 0) t
-      where a.slot > (select storerank_now()) or not (
-        exists (
-          select from task k where k.slot = a.slot and k.target_id = a.target_id
-            and k.state <> 'dropped' offset 0)
-        or case when t.function in ('app_searches', 'app_list')
-          then exists (select from ranking_row r where r.target_id = a.target_id and r.slot = a.slot offset 0)
-          else exists (select from app_snapshot s where s.target_id = a.target_id
-            and s.slot = a.slot offset 0) end)
+      where a.slot > (select storerank_now()) or coalesce(
+        (select true from task k where k.slot = a.slot and k.target_id = a.target_id
+          and k.state <> 'dropped'),
+        case when t.function in ('app_searches', 'app_list')
+          then (select true from ranking_row r where r.target_id = a.target_id and r.slot = a.slot)
+          else (select true from app_snapshot s where s.target_id = a.target_id and s.slot = a.slot)
+        end) is null
       on conflict (target_id, slot) do update set
         ends_at = greatest(due_slot.ends_at, excluded.ends_at), askers = due_slot.askers + excluded.askers,
         short_of = null, priority = coalesce((

@@ -2,7 +2,7 @@ create or replace view pending_ranking as
 select s.period_id, s.project, s.kind, s.target_id, s.every, s.slot
 from open_slot s
 where s.kind in ('keyword', 'chart')
-  and not exists (select from ranking_row r where r.target_id = s.target_id and r.slot = s.slot offset 0);
+  and (select true from ranking_row r where r.target_id = s.target_id and r.slot = s.slot) is null;
 comment on view pending_ranking is
   'The slots of keywords and charts that a watch period asked for and the history has no row of: the '
   'current one, and older ones until they are closed.';

@@ -94,7 +94,7 @@ export const TIMINGS = {
   /** Most posts wait for an answer or a permit. The client and the call window bound the requests. */
   postsAtOnce: 10,
   fetchJobsAtOnce: 4,
-  /** With fewer rows of `spend_change`, summing them costs less than folding them. */
+  /** With fewer changes in `spend`, summing them costs less than folding them. */
   foldAtRows: 1_000,
   /**
    * The most (target, slot) pairs that one transaction plans: it holds the ledger's lock for less than a

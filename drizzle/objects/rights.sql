@@ -30,7 +30,7 @@ grant execute on function
   unknown_collection, unknown_language, unknown_location
 to storerank_editor, storerank_reader;
 grant select on project, location, rank_weight, annotation, alert_rule to storerank_reader;
-grant select on location, language, category, listing_category, app, alert_message to storerank_editor;
+grant select on location, language, category, app, alert_message to storerank_editor;
 grant select, insert, update, delete on
   keyword_watch, app_watch, chart_watch, rank_weight, annotation, alert_rule, alert_channel
 to storerank_editor;

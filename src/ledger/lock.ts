@@ -8,7 +8,7 @@ import { ConfigurationError } from '../errors.ts'
 import { TIMINGS } from '../timings.ts'
 
 /**
- * Locks the one row of `ledger`, and folds what other transactions have added to `spend_change` into `spend`.
+ * Locks the one row of `ledger`, and folds what other transactions have added to `spend`.
  * Readers and editors have no right to that row, so that no login of theirs can stop the runners.
  *
  * The lock is a statement of its own, so that the statements after it see what the last holder committed. The

@@ -33,12 +33,10 @@ export function newReservations(relation: string): Statement {
  */
 export const insertSpendChanges = sql`
     booked as (
-      insert into spend_change (scope, begins_at, ends_at, reserved_micros, charged_micros, refunded_micros,
-        duplicate_micros,
-        adjusted_micros, tasks_charged)
+      insert into spend (scope, begins_at, ends_at, reserved_micros, charged_micros, refunded_micros,
+        duplicate_micros, adjusted_micros, tasks_charged)
       select d.scope, d.begins_at, d.ends_at, sum(m.reserved), sum(m.charged), sum(m.refunded),
-        sum(m.duplicate),
-        sum(m.adjusted), sum(m.tasks)
+        sum(m.duplicate), sum(m.adjusted), sum(m.tasks)
       from (
         select project_id, at,
           coalesce(sum(micros) filter (where kind = 'reserved'), 0) as reserved,

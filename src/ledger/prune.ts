@@ -53,8 +53,8 @@ export async function pruneMoney(db: Database, keepMs: number | null, signal?: A
 
 /**
  * Deletes a bounded number of charges of UTC days that ended before the given time. Their sums are added to
- * `pruned_charge` in the same statement, so that the totals by day and the books agree as before. The audit,
- * the recovery and the restore look back 32 days at most.
+ * the row of `spend` that begins at -infinity in the same statement, so that the totals by day and the books
+ * agree as before. The audit, the recovery and the restore look back 32 days at most.
  * @returns how many; zero when none is left
  */
 async function pruneCharges(tx: Transaction, keepMs: number): Promise<number> {
@@ -67,16 +67,20 @@ async function pruneCharges(tx: Transaction, keepMs: number): Promise<number> {
         select c.ctid from charge c where c.at < (select at from bound) limit ${ROWS_AT_ONCE}))
       returning project_id, kind, amount_micros
     ),
-    moved as (
-      update pruned_charge p set before = bound.at from bound
-      where p.before < bound.at and exists (select from gone)
-        and not exists (select from gone g where (g.project_id, g.kind) = (p.project_id, p.kind))
-    ),
     added as (
-      insert into pruned_charge as p (project_id, kind, amount_micros, before)
-      select g.project_id, g.kind, sum(g.amount_micros), (select at from bound) from gone g group by 1, 2
-      on conflict (project_id, kind) do update set amount_micros = p.amount_micros + excluded.amount_micros,
-        before = greatest(p.before, excluded.before)
+      insert into spend as s (scope, begins_at, ends_at, change_id, reserved_micros, charged_micros,
+        refunded_micros, duplicate_micros, adjusted_micros, tasks_charged)
+      select d.scope, '-infinity', (select at from bound), 0, 0,
+        coalesce(sum(g.amount_micros) filter (where g.kind = 'charge'), 0),
+        coalesce(sum(g.amount_micros) filter (where g.kind = 'refund'), 0),
+        coalesce(sum(g.amount_micros) filter (where g.kind = 'duplicate'), 0),
+        coalesce(sum(g.amount_micros) filter (where g.kind = 'adjustment'), 0), 0
+      from gone g cross join lateral (values (0), (g.project_id)) d (scope) group by d.scope
+      on conflict (scope, begins_at, change_id) do update set ends_at = greatest(s.ends_at, excluded.ends_at),
+        charged_micros = s.charged_micros + excluded.charged_micros,
+        refunded_micros = s.refunded_micros + excluded.refunded_micros,
+        duplicate_micros = s.duplicate_micros + excluded.duplicate_micros,
+        adjusted_micros = s.adjusted_micros + excluded.adjusted_micros
     )
     select count(*) as pruned from gone`
   return row?.pruned ?? 0

@@ -50,8 +50,7 @@ async function sumUp({ sql }: Database, begins: Date, ends: Date): Promise<DaySu
     money as (
       select sum(s.tasks_charged) as tasks, sum(s.duplicate_micros) as duplicate,
         sum(s.charged_micros + s.refunded_micros + s.duplicate_micros + s.adjusted_micros) as spent
-      from (select * from spend union all select * from spend_change) s where s.scope = 0
-        and s.begins_at = ${begins}
+      from spend s where s.scope = 0 and s.begins_at = ${begins}
     )
     select (select count(*) from slots where gap is null) as measured,
       (select count(*) from slots where gap = 'failed') as failed,

@@ -127,7 +127,7 @@ async function replaceLanguages(tx: Transaction, store: Store, rows: readonly La
 }
 
 async function replaceCategories(tx: Transaction, store: Store, names: readonly string[]): Promise<void> {
-  await tx`delete from category where store = ${store}`
+  await tx`delete from category where store = ${store} and kind = 'chart'`
   await tx`insert into category (store, name) select distinct ${store}, name
     from unnest(${[...names]}::text[]) as c (name)`
 }
@@ -137,10 +137,10 @@ async function replaceListingCategories(
   store: Store,
   rows: readonly ListingCategory[],
 ): Promise<void> {
-  await tx`delete from listing_category where store = ${store}`
+  await tx`delete from category where store = ${store} and kind = 'listing'`
   await tx`
-    insert into listing_category (store, name, listings)
-    select distinct on (name) ${store}, * from unnest(
+    insert into category (store, kind, name, listings)
+    select distinct on (name) ${store}, 'listing', * from unnest(
       ${rows.map((row) => row.category)}::text[], ${rows.map((row) => row.count)}::bigint[]) as c (name,
         listings)`
 }

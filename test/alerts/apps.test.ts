@@ -115,9 +115,8 @@ describe('what goes by the clock', () => {
     await list.addRule({ kind: 'budget_used', threshold: 80 })
     const spend = async (micros: number) => {
       await list.sql`
-        insert into spend_change (scope, begins_at, ends_at, reserved_micros, charged_micros, refunded_micros,
-          duplicate_micros,
-          adjusted_micros, tasks_charged)
+        insert into spend (scope, begins_at, ends_at, reserved_micros, charged_micros, refunded_micros,
+          duplicate_micros, adjusted_micros, tasks_charged)
         select d.scope, d.begins_at, d.ends_at, 0, ${micros}, 0, 0, 0, 1
         from project p, money_days(p.id, storerank_now()) d where d.scope = p.id`
     }
@@ -137,8 +136,7 @@ describe('what goes by the clock', () => {
     await list.addRule({ kind: 'balance_low', threshold: 5 })
     await list.sql`
       insert into spend (scope, begins_at, ends_at, reserved_micros, charged_micros, refunded_micros,
-        duplicate_micros,
-        adjusted_micros, tasks_charged)
+        duplicate_micros, adjusted_micros, tasks_charged)
       select 0, d, d + interval '1 day', 0, 1000000, 0, 0, 0, 1
         from generate_series('2026-02-20'::timestamptz, '2026-03-04', '1 day') d`
     const balance = (micros: number, at: string) =>
@@ -161,9 +159,8 @@ describe('what goes by the clock', () => {
     await list.addKeyword()
     await list.addRule({ kind: 'balance_low', threshold: 5 })
     const cost = (micros: number, reserved = 0) => list.sql`
-      insert into spend_change (scope, begins_at, ends_at, reserved_micros, charged_micros, refunded_micros,
-        duplicate_micros,
-        adjusted_micros, tasks_charged)
+      insert into spend (scope, begins_at, ends_at, reserved_micros, charged_micros, refunded_micros,
+        duplicate_micros, adjusted_micros, tasks_charged)
       values (0, '2026-02-28', '2026-03-01', ${reserved}, ${micros}, 0, 0, 0, 1)`
     const balance = (micros: number, at: string) =>
       list.sql`insert into account_usage (fetched_at, login, balance_micros, prices)

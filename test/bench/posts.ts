@@ -145,7 +145,7 @@ async function measureRunners(db: Database, postIds: readonly string[]): Promise
 export async function measurePosts(db: Database, charges: number): Promise<Measured> {
   await fillTasks(db, POSTS * TASKS_PER_POST)
   const empty = await measureOneByOne(db.url)
-  await db.sql`truncate post, task, charge, spend, spend_change, api_call cascade`
+  await db.sql`truncate post, task, charge, spend, api_call cascade`
   await db.sql`truncate target, watch_period restart identity cascade`
   await fillBooks(db, charges)
   await fillTasks(db, TASKS)

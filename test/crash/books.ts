@@ -179,7 +179,7 @@ const LEDGER_DIFFERS = `
   from ledger l cross join (
     select coalesce(sum(reserved_micros), 0) as reserved,
       coalesce(sum(charged_micros + duplicate_micros), 0) as taken
-    from spend where scope = 0) s
+    from spend where scope = 0 and change_id = 0) s
   where (l.reserved_micros, l.taken_micros) <> (s.reserved, s.taken)`
 
 /**

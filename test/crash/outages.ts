@@ -46,7 +46,6 @@ const WRITTEN = [
   'post',
   'charge',
   'spend',
-  'spend_change',
   'ledger',
   'due_slot',
   'period_change',

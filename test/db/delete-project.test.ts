@@ -35,8 +35,7 @@ describe('delete_project', () => {
         (select count(*)::int from app_snapshot) as snapshots,
         (select count(*)::int from watch_period) as periods, (select count(*)::int from annotation) as notes,
         (select sum(amount_micros)::int from charge) as charged,
-        (select sum(charged_micros)::int from (select * from spend union all select * from spend_change) s
-          where scope = 0) as spent`
+        (select sum(charged_micros)::int from spend where scope = 0) as spent`
     assert.deepEqual(left, { rankings: 1, snapshots: 0, periods: 1, notes: 0, charged: 1200, spent: 1200 })
     const rows = await list.sql`select p.project, p.keyword from ranking_slot s join project_target p
         using (target_id, project)`

@@ -12,7 +12,7 @@ import { createWatchlist, type Watchlist } from '../support/watchlist.ts'
 const WATCH_TABLES = ['project', 'keyword_watch', 'app_watch', 'chart_watch']
 /** Which readers see as well. */
 const REPORT_TABLES = ['alert_rule', 'annotation', 'location', 'project', 'rank_weight']
-const REFERENCE_TABLES = ['app', 'category', 'language', 'listing_category', 'location']
+const REFERENCE_TABLES = ['app', 'category', 'language', 'location']
 const SLOT = '2026-03-10 00:00+00'
 
 let list: Watchlist
@@ -349,7 +349,7 @@ describe('nobody but the owner', () => {
   /** Refused for want of a right, and not for anything else that is wrong with them. */
   const forbidden = () => [
     ...[
-      ...['ranking', 'app_snapshot', 'task', 'post', 'charge', 'charged_price', 'spend', 'spend_change'],
+      ...['ranking', 'app_snapshot', 'task', 'post', 'charge', 'charged_price', 'spend'],
       ...['ledger', 'watch_period', 'target', 'account_usage', 'api_call', 'rejected_result'],
       ...['due_slot', 'job_run', 'page', 'listing', 'review'],
     ].flatMap((table) => [

@@ -142,7 +142,7 @@ describe('the reading of a source', () => {
 })
 
 describe('the tables of the ledger', () => {
-  const TABLES = 'task|post|charge|charged_price|spend|spend_change|ledger'
+  const TABLES = 'task|post|charge|charged_price|spend|ledger'
   const WRITE = new RegExp(
     `\\b(insert\\s+into|update|delete\\s+from|merge\\s+into|truncate)\\s+(only\\s+)?` +
       `(${TABLES})\\b(?!\\s*\\.)`,

@@ -67,9 +67,8 @@ describe('money that is spent', () => {
         values ('2026-02-01', 'sandbox', 1000000, '[]')`
     // Once today and twice on the first of the month; each kind of money has a digit of its own.
     const book = () => sql`
-      insert into spend_change (scope, begins_at, ends_at, reserved_micros, charged_micros, refunded_micros,
-        duplicate_micros,
-        adjusted_micros, tasks_charged)
+      insert into spend (scope, begins_at, ends_at, reserved_micros, charged_micros, refunded_micros,
+        duplicate_micros, adjusted_micros, tasks_charged)
       select scope, day, day + interval '1 day', 10000 * times, 2000 * times, -300 * times, 40 * times,
         5 * times, times
       from (select 0 as scope union all select id from project) s

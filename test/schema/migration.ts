@@ -28,8 +28,12 @@ const present = generateDrizzleJson(schema)
 // one renamed thing.
 const both = withEverythingOf(released, present)
 const moves = (await readFile(new URL('moves.sql', import.meta.url), 'utf8')).split(/^-{4}$/m)
+const added = await generateMigration(released, both)
+// The generator adds a key before the columns that it names.
+const addsKey = (statement: string) => /^ALTER TABLE .* PRIMARY KEY\(/.test(statement)
 const statements = [
-  ...(await generateMigration(released, both)),
+  ...added.filter((statement) => !addsKey(statement)),
+  ...added.filter(addsKey),
   ...moves,
   ...(await generateMigration(both, present)),
 ].map((statement) => statement.trim())

@@ -43,7 +43,31 @@ update ledger set account = (select account from service_account);
 update alert_channel c set problem_kind = p.kind, problem = p.problem
 from alert_channel_problem p where p.channel_id = c.id;
 ----
--- They have no key, and a publication of all tables refuses to delete from what has no identity.
-alter table spend_change replica identity full;
+update spend set change_id = 0;
 ----
+create or replace function ledger_taken() returns bigint language plpgsql stable as $$
+begin
+  return (select l.taken_micros from ledger l)
+    + coalesce((select sum(c.charged_micros + c.duplicate_micros)
+        from spend c where c.scope = 0 and c.change_id > 0), 0);
+end $$;
+----
+insert into spend (scope, begins_at, ends_at, reserved_micros, charged_micros, refunded_micros,
+  duplicate_micros, adjusted_micros, tasks_charged)
+select * from spend_change;
+----
+insert into spend (scope, begins_at, ends_at, change_id, reserved_micros, charged_micros, refunded_micros,
+  duplicate_micros, adjusted_micros, tasks_charged)
+select d.scope, '-infinity', max(c.before), 0, 0,
+  coalesce(sum(c.amount_micros) filter (where c.kind = 'charge'), 0),
+  coalesce(sum(c.amount_micros) filter (where c.kind = 'refund'), 0),
+  coalesce(sum(c.amount_micros) filter (where c.kind = 'duplicate'), 0),
+  coalesce(sum(c.amount_micros) filter (where c.kind = 'adjustment'), 0), 0
+from pruned_charge c cross join lateral (values (0), (c.project_id)) d (scope)
+group by d.scope;
+----
+-- It has no key, and a publication of all tables refuses to delete from what has no identity.
 alter table period_change replica identity full;
+----
+insert into category (store, kind, name, listings)
+select store, 'listing', name, listings from listing_category;

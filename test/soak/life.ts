@@ -304,8 +304,7 @@ async function countStored({ sql }: Database): Promise<number> {
 /** Tasks of the day that are paid. */
 async function countCharged({ sql }: Database): Promise<number> {
   const [row] = await sql<{ tasks: number }[]>`
-    select coalesce(sum(tasks_charged), 0)::bigint as tasks
-      from (select * from spend union all select * from spend_change) d
+    select coalesce(sum(tasks_charged), 0)::bigint as tasks from spend
     where scope = 0 and begins_at = date_trunc('day', storerank_now(), 'UTC')`
   return row?.tasks ?? 0
 }

@@ -61,8 +61,8 @@ export async function createEmptyDatabase(options = ''): Promise<TestDatabase> {
 /** What people write, and what comes of it, in an order that foreign keys allow. */
 const TABLES = `
   alert_event alert_message alert_rule alert_channel alert_due annotation keyword_watch app_watch
-  chart_watch watch_period period_change due_slot charge pruned_charge charged_price task post spend
-  spend_change api_call job_run account_usage rejected_result ranking app_snapshot review page
+  chart_watch watch_period period_change due_slot charge charged_price task post spend
+  api_call job_run account_usage rejected_result ranking app_snapshot review page
   listing target app project money_zone`
   .trim()
   .split(/\s+/)

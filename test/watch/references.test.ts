@@ -16,7 +16,6 @@ beforeEach(async () => {
     'location',
     'language',
     'category',
-    'listing_category',
     'service_error',
     'job_run',
     'keyword_watch',
@@ -25,7 +24,7 @@ beforeEach(async () => {
     await world.db.sql`delete from ${sql.identifier(table)}`
 })
 
-const LISTS = ['location', 'language', 'category', 'listing_category', 'service_error'] as const
+const LISTS = ['location', 'language', 'category', 'service_error'] as const
 
 const sizes = async () =>
   Object.fromEntries(
@@ -67,10 +66,11 @@ describe('the references', () => {
     await sql`insert into location (store, code, name) values ('ios_store', 999999, 'Atlantis')`
     await sql`update location set name = 'Old name' where store = 'ios_store' and code = 2840`
     await sql`update service_error set message = 'Old message' where code = 20000`
-    await sql`insert into listing_category (store, name, listings) values ('android_store', 'Alchemy', 1)`
-    await sql`update listing_category set listings = -1 where name <> 'Alchemy'`
+    await sql`insert into category (store, kind, name, listings)
+      values ('android_store', 'listing', 'Alchemy', 1)`
+    await sql`update category set listings = -1 where kind = 'listing' and name <> 'Alchemy'`
     await loadReferences(world.db, world.client)
-    assert.equal((await sql`select from listing_category where name = 'Alchemy' or listings < 0`).count, 0)
+    assert.equal((await sql`select from category where name = 'Alchemy' or listings < 0`).count, 0)
     assert.equal((await sql`select from location where name in ('Atlantis', 'Old name')`).count, 0)
     assert.equal((await sql`select from service_error where message = 'Old message'`).count, 0)
   })
@@ -103,7 +103,7 @@ describe('the references', () => {
     }
     await loadReferences(world.db, stutter)
     assert.equal((await world.db.sql`select from location where store = 'ios_store'`).count, 1)
-    assert.equal((await world.db.sql`select from listing_category where store = 'ios_store'`).count, 1)
+    assert.equal((await world.db.sql`select from category where store = 'ios_store'`).count, 1)
   })
 
   test('have the categories of listings of both stores where the service has them', async (t) => {
@@ -111,7 +111,8 @@ describe('the references', () => {
     t.after(() => sold.close())
     const storesOf = async ({ db, client }: World) => {
       assert.deepEqual((await loadReferences(db, client)).missing, [])
-      const rows = await db.sql<{ store: string }[]>`select distinct store from listing_category order by 1`
+      const rows = await db.sql<{ store: string }[]>`
+        select distinct store from category where kind = 'listing' order by 1`
       return rows.map(({ store }) => store)
     }
     assert.deepEqual(await storesOf(sold), ['android_store', 'ios_store'])

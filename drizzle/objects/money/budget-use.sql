@@ -23,10 +23,6 @@ left join lateral (
   select t.ends_at, t.reserved_micros as reserved, t.charged_micros + t.refunded_micros + t.duplicate_micros
     + t.adjusted_micros as spent
   from spend t where t.scope = s.scope and t.begins_at > storerank_now() - interval '34 days'
-  union all
-  select c.ends_at, c.reserved_micros, c.charged_micros + c.refunded_micros + c.duplicate_micros
-    + c.adjusted_micros
-  from spend_change c where c.scope = s.scope
 ) m on true
 group by s.scope, s.project, b.period, b.limit_usd;
 comment on view budget_use is

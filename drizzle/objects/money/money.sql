@@ -1,5 +1,5 @@
 -- Money: how an amount is split, on which days it counts, and what each budget has left. Every transition of
--- src/ledger inserts what it moves into `spend_change`, so the totals are never computed from the charges.
+-- src/ledger inserts what it moves into `spend`, so the totals are never computed from the charges.
 
 create or replace function dollars(micros bigint) returns text language sql immutable parallel safe
 return case when micros < 0 then '-' else '' end || '$' || to_char(abs(micros) * 0.000001,
@@ -53,27 +53,26 @@ create or replace trigger begin_money_zone after insert on project
 for each row execute function begin_money_zone();
 
 -- The holder of the ledger's lock calls it, so that one transaction at a time folds, and only when there are
--- many rows: a claim that folds each time would delete as much as it reads. The sum of `spend` and
--- `spend_change` is right at any moment.
+-- many rows: a claim that folds each time would delete as much as it reads. The sum of the rows of a day is
+-- right at any moment.
 create or replace function fold_spend(at_least integer default 1) returns void language plpgsql as $$
 begin
-  if not exists (select from spend_change offset at_least - 1) then
+  if not exists (select from spend where change_id > 0 offset at_least - 1) then
     return;
   end if;
-  with change as (delete from spend_change returning *),
+  with change as (delete from spend where change_id > 0 returning *),
   day as (
-    select scope, begins_at, max(ends_at) as ends_at, sum(reserved_micros) as reserved_micros,
+    select scope, begins_at, max(ends_at) as ends_at, 0, sum(reserved_micros) as reserved_micros,
       sum(charged_micros) as charged_micros, sum(refunded_micros) as refunded_micros,
         sum(duplicate_micros) as duplicate_micros,
       sum(adjusted_micros) as adjusted_micros, sum(tasks_charged) as tasks_charged
     from change group by scope, begins_at
   ),
   folded as (
-    insert into spend as s (scope, begins_at, ends_at, reserved_micros, charged_micros, refunded_micros,
-      duplicate_micros,
-      adjusted_micros, tasks_charged)
+    insert into spend as s (scope, begins_at, ends_at, change_id, reserved_micros, charged_micros,
+      refunded_micros, duplicate_micros, adjusted_micros, tasks_charged)
     select * from day
-    on conflict (scope, begins_at) do update set ends_at = greatest(s.ends_at, excluded.ends_at),
+    on conflict (scope, begins_at, change_id) do update set ends_at = greatest(s.ends_at, excluded.ends_at),
       reserved_micros = s.reserved_micros + excluded.reserved_micros,
       charged_micros = s.charged_micros + excluded.charged_micros,
       refunded_micros = s.refunded_micros + excluded.refunded_micros,
@@ -89,7 +88,7 @@ begin
   ) d where d.reserved is not null and (d.reserved, d.taken) <> (0, 0);
 end $$;
 comment on function fold_spend(integer) is
-  'Adds what transitions have written to spend_change to the totals in spend and ledger.';
+  'Adds what transitions have written into spend to the totals of their days, and to ledger.';
 
 -- A day is found by its end. When the time zone of a project is changed, a day of the old zone may overlap
 -- one of the new: for at most a day too much is counted, and never too little.
@@ -98,20 +97,15 @@ create or replace function spent_since(of_scope integer, since timestamptz) retu
 return (
   select coalesce(sum(s.reserved_micros + s.charged_micros + s.refunded_micros + s.duplicate_micros
     + s.adjusted_micros), 0)::bigint
-  from (
-    select * from spend
-    where scope = of_scope and begins_at > since - interval '2 days' and ends_at > since
-    union all
-    select * from spend_change where scope = of_scope and ends_at > since
-  ) s
+  from spend s
+  where s.scope = of_scope and s.begins_at > since - interval '2 days' and s.ends_at > since
 );
 comment on function spent_since(integer, timestamptz) is
   'What is spent and reserved in the days that end after an instant, in micro-dollars, of a project or '
   'of all (scope 0).';
 
--- One statement for any number of projects. Days and months are computed once for each time zone, `spend` is
--- read by the days that a budget of its project has, and `spend_change` is added up before it is joined: a
--- claim asks for all of its payers behind the lock.
+-- One statement for any number of projects. Days and months are computed once for each time zone, and `spend`
+-- is read by the days that a budget of its project has: a claim asks for all of its payers behind the lock.
 create or replace function project_money(at_time timestamptz, of_projects integer[] default null)
 returns table (
   project_id integer, project text, day_begins timestamptz, daily_micros bigint, monthly_micros bigint,
@@ -132,8 +126,8 @@ begin atomic
     from (select distinct timezone from of_project) z
   )
   select p.id, p.name, z.day_begins, (p.daily_usd * 1000000)::bigint, (p.monthly_usd * 1000000)::bigint,
-    case when p.daily_usd is not null then s.day_micros + coalesce(c.day_micros, 0) end,
-    case when p.monthly_usd is not null then s.month_micros + coalesce(c.month_micros, 0) end
+    case when p.daily_usd is not null then s.day_micros end,
+    case when p.monthly_usd is not null then s.month_micros end
   from of_project o
   join project p using (id)
   join zone z on z.timezone = o.timezone
@@ -148,17 +142,7 @@ begin atomic
     where t.scope = p.id and t.begins_at >
       case when p.monthly_usd is not null then z.month_begins when p.daily_usd is not null
         then z.day_begins end - interval '2 days'
-  ) s
-  left join (
-    select e.scope, sum(e.micros) filter (where e.ends_at > z.day_begins)::bigint as day_micros,
-      sum(e.micros) filter (where e.ends_at > z.month_begins)::bigint as month_micros
-    from (
-      select scope, ends_at,
-        sum(reserved_micros + charged_micros + refunded_micros + duplicate_micros + adjusted_micros) as micros
-      from spend_change group by scope, ends_at
-    ) e join of_project o on o.id = e.scope join zone z using (timezone)
-    group by e.scope
-  ) c on c.scope = p.id;
+  ) s;
 end;
 comment on function project_money(timestamptz, integer[]) is
   'The budgets of each project, or of some, and what is spent or reserved of each budget in its day and'
@@ -183,7 +167,7 @@ begin atomic
       + coalesce(d.adjusted, 0))::bigint as micros
     from ledger l
     left join account a on true
-    cross join (select sum(reserved_micros) as reserved from spend_change where scope = 0) c
+    cross join (select sum(reserved_micros) as reserved from spend where scope = 0 and change_id > 0) c
     cross join lateral (
       select sum(amount_micros) as adjusted from charge where kind = 'adjustment' and at >= a.fetched_at
     ) d
@@ -215,11 +199,10 @@ security definer set search_path = public, pg_temp
 begin atomic
   with dearest_day as (
     select coalesce(max(d.micros), 0) + (select reserved_micros from ledger)
-      + (select coalesce(sum(reserved_micros), 0) from spend_change where scope = 0) as micros
+      + (select coalesce(sum(reserved_micros), 0) from spend where scope = 0 and change_id > 0) as micros
     from (
       select sum(charged_micros + duplicate_micros + refunded_micros + adjusted_micros) as micros
-      from (select * from spend union all select * from spend_change) s
-      where scope = 0 and ends_at > storerank_now() - interval '1 day' group by begins_at
+      from spend where scope = 0 and ends_at > storerank_now() - interval '1 day' group by begins_at
     ) d
   )
   select format('What is left of %s is no more than yesterday or today cost: add money to the account.',
@@ -236,16 +219,15 @@ comment on function low_balance() is
 -- some of them, stay as they are.
 create or replace function recount_spend() returns void language plpgsql as $$
 declare
-  charges_from timestamptz := coalesce((select max(before) from pruned_charge), '-infinity');
+  charges_from timestamptz := coalesce((select max(ends_at) from spend where begins_at = '-infinity'), '-infinity');
 begin
   perform fold_spend();
   delete from spend where begins_at >= charges_from;
   update ledger set (reserved_micros, taken_micros) = (
     select coalesce(sum(reserved_micros), 0), coalesce(sum(charged_micros + duplicate_micros), 0) from spend
-      where scope = 0);
-  insert into spend_change (scope, begins_at, ends_at, reserved_micros, charged_micros, refunded_micros,
-    duplicate_micros,
-    adjusted_micros, tasks_charged)
+      where scope = 0 and begins_at > '-infinity');
+  insert into spend (scope, begins_at, ends_at, reserved_micros, charged_micros, refunded_micros,
+    duplicate_micros, adjusted_micros, tasks_charged)
   select d.scope, d.begins_at, d.ends_at, coalesce(sum(m.micros) filter (where m.kind = 'reserved'), 0),
     coalesce(sum(m.micros) filter (where m.kind = 'charge'), 0),
       coalesce(sum(m.micros) filter (where m.kind = 'refund'), 0),

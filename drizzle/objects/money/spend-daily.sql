@@ -10,8 +10,8 @@ select p.name as project, ((s.begins_at + (s.ends_at - s.begins_at)
   sum(s.charged_micros + s.refunded_micros + s.duplicate_micros + s.adjusted_micros) * 0.000001 as spent_usd,
   sum(s.reserved_micros) * 0.000001 as reserved_usd,
   sum(s.adjusted_micros) * 0.000001 as adjusted_usd
-from (select * from spend union all select * from spend_change) s
-join project p on p.id = s.scope
+from spend s join project p on p.id = s.scope
+where s.begins_at > '-infinity'
 group by 1, 2
 having sum(s.tasks_charged) > 0 or sum(s.reserved_micros) <> 0
   or bool_or(s.refunded_micros <> 0 or s.duplicate_micros <> 0 or s.adjusted_micros <> 0);

@@ -3,7 +3,7 @@
 -- quarter of an hour first, in which no day begins, because each sum is looked up by its day.
 create or replace view spend_difference as
 with bound as (
-  select coalesce(max(before), '-infinity') as at from pruned_charge
+  select coalesce(max(ends_at), '-infinity') as at from spend where begins_at = '-infinity'
 ), booked as (
   select d.scope, d.begins_at, m.kind, sum(m.micros) as micros
   from (
@@ -16,12 +16,9 @@ with bound as (
     from reserving_task k cross join lateral unnest(k.payers) with ordinality as y (project_id, place)
   ) m cross join lateral money_days(m.project_id, m.at) d
   group by 1, 2, 3
-  union all
-  select d.scope, '-infinity', c.kind, c.amount_micros
-  from pruned_charge c cross join lateral (values (0), (c.project_id)) d (scope)
 ), counted as (
   select s.scope, s.begins_at, line.kind, sum(line.micros) as micros
-  from (select * from spend union all select * from spend_change) s
+  from spend s
   cross join lateral (values
     ('reserved', s.reserved_micros), ('charge', s.charged_micros), ('refund', s.refunded_micros),
     ('duplicate', s.duplicate_micros), ('adjustment', s.adjusted_micros)
@@ -31,7 +28,9 @@ with bound as (
 select scope, nullif(day, '-infinity') as begins_at, kind, sum(counted_micros) as counted_micros,
   sum(booked_micros) as booked_micros
 from (
-  select scope, begins_at, kind, micros as counted_micros, 0 as booked_micros from counted
+  select scope, begins_at, kind, case when begins_at > '-infinity' then micros else 0 end as counted_micros,
+    case when begins_at > '-infinity' then 0 else micros end as booked_micros
+  from counted
   union all
   select scope, begins_at, kind, 0, micros from booked
 ) line

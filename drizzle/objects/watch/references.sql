@@ -164,9 +164,9 @@ comment on function unknown_language(text, text) is
 create or replace function unknown_category(in_store text, name text) returns text
 language plpgsql stable parallel safe security definer set search_path = public, pg_temp as $$
 begin
-  if name is null or exists (select from category c where c.store = in_store
+  if name is null or exists (select from category c where c.store = in_store and c.kind = 'chart'
     and c.name = unknown_category.name)
-    or not exists (select from category c where c.store = in_store) then
+    or not exists (select from category c where c.store = in_store and c.kind = 'chart') then
     return null;
   end if;
   return format(
@@ -174,8 +174,8 @@ begin
     'table category has them all.',
     in_store, name,
     coalesce(' Did you mean "'
-      || nearest_name(name, array(select c.name from category c where c.store = in_store order by c.name))
-        || '"?', ''));
+      || nearest_name(name, array(select c.name from category c
+        where c.store = in_store and c.kind = 'chart' order by c.name)) || '"?', ''));
 end $$;
 comment on function unknown_category(text, text) is
   'What to say of a category that the loaded list of the store has not; null when it has it.';

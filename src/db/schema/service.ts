@@ -44,19 +44,18 @@ export const language = pgTable(
 
 export const category = pgTable(
   'category',
-  { store: text('store').notNull(), name: text('name').notNull() },
-  (t) => [primaryKey({ columns: [t.store, t.name] })],
-)
-
-/** Categories as a person reads them, with the number of apps listed in each. */
-export const listingCategory = pgTable(
-  'listing_category',
   {
     store: text('store').notNull(),
+    /** chart: by which a chart is asked for; listing: as a person reads it. */
+    kind: text('kind').notNull().default('chart'),
     name: text('name').notNull(),
+    /** Of a listing: how many apps are listed in it. */
     listings: bigint('listings', { mode: 'number' }),
   },
-  (t) => [primaryKey({ columns: [t.store, t.name] })],
+  (t) => [
+    primaryKey({ columns: [t.store, t.kind, t.name] }),
+    check('category_kind_known', sql`kind in ('chart', 'listing')`),
+  ],
 )
 
 export const serviceError = pgTable('service_error', {

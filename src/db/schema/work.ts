@@ -234,47 +234,34 @@ export const charge = pgTable(
 )
 
 /**
- * What housekeeping has deleted of `charge` (KEEP_MONEY), as one sum per project and kind: with the charges
- * it makes up the totals.
+ * Money by project and day, so that testing a budget reads tens of rows. A transition only inserts a row with
+ * what it adds, so that two of the same day never wait for each other; the holder of the ledger's lock folds
+ * these into the row of the day.
  */
-export const prunedCharge = pgTable(
-  'pruned_charge',
+export const spend = pgTable(
+  'spend',
   {
-    projectId: integer('project_id').notNull(),
-    kind: text('kind').notNull(),
-    amountMicros: micros('amount_micros').notNull(),
-    /** Charges before that instant are deleted; the same in every row. */
-    before: instant('before').notNull(),
+    /** `project.id`, whose days are those of its time zone; 0 is all projects together, by UTC days. */
+    scope: integer('scope').notNull(),
+    /** -infinity: what housekeeping has deleted of `charge` (KEEP_MONEY), of days before `ends_at`. */
+    beginsAt: instant('begins_at').notNull(),
+    endsAt: instant('ends_at').notNull(),
+    /** May be negative where a reservation moved to another day. */
+    reservedMicros: micros('reserved_micros').notNull(),
+    chargedMicros: micros('charged_micros').notNull(),
+    /** Zero or less. */
+    refundedMicros: micros('refunded_micros').notNull(),
+    duplicateMicros: micros('duplicate_micros').notNull(),
+    adjustedMicros: micros('adjusted_micros').notNull(),
+    tasksCharged: integer('tasks_charged').notNull(),
+    /** 0: the day, as far as it is folded; else a change that is not. */
+    changeId: bigint('change_id', { mode: 'number' }).notNull().generatedByDefaultAsIdentity(),
   },
-  (t) => [primaryKey({ columns: [t.projectId, t.kind] })],
+  (t) => [
+    primaryKey({ columns: [t.scope, t.beginsAt, t.changeId] }),
+    index('spend_unfolded').on(t.scope).where(sql`change_id > 0`),
+  ],
 )
-
-/** Columns of the money of one day, shared by `spend` and `spend_change`. */
-const spendColumns = {
-  /** `project.id`, whose days are those of its time zone; 0 is all projects together, by UTC days. */
-  scope: integer('scope').notNull(),
-  beginsAt: instant('begins_at').notNull(),
-  endsAt: instant('ends_at').notNull(),
-  /** May be negative where a reservation moved to another day. */
-  reservedMicros: micros('reserved_micros').notNull(),
-  chargedMicros: micros('charged_micros').notNull(),
-  /** Zero or less. */
-  refundedMicros: micros('refunded_micros').notNull(),
-  duplicateMicros: micros('duplicate_micros').notNull(),
-  adjustedMicros: micros('adjusted_micros').notNull(),
-  tasksCharged: integer('tasks_charged').notNull(),
-}
-
-/** Money by project and day, so that testing a budget reads tens of rows. Folded from `spend_change`. */
-export const spend = pgTable('spend', spendColumns, (t) => [primaryKey({ columns: [t.scope, t.beginsAt] })])
-
-/**
- * What transitions have added to `spend` and the holder of the ledger's lock has not folded in yet. Rows are
- * only inserted, so that two transitions of the same day never wait for each other.
- */
-export const spendChange = pgTable('spend_change', spendColumns, (t) => [
-  index('spend_change_by_scope').on(t.scope),
-])
 
 /** One row: the lock of the ledger, and the totals over all days. */
 export const ledger = pgTable(

@@ -48,10 +48,9 @@ export const money = source({
       sum(s.charged_micros + s.refunded_micros + s.duplicate_micros
         + s.adjusted_micros)::bigint as "spentMicros",
       sum(s.reserved_micros)::bigint as "reservedMicros"
-    from (select * from spend where begins_at > storerank_now() - interval '3 days' union all select *
-      from spend_change) s
-    left join project p on p.id = s.scope
-    where s.ends_at > storerank_now() and s.begins_at <= storerank_now() and (s.scope = 0 or p.id is not null)
+    from spend s left join project p on p.id = s.scope
+    where s.begins_at > storerank_now() - interval '3 days' and s.ends_at > storerank_now()
+      and s.begins_at <= storerank_now() and (s.scope = 0 or p.id is not null)
     group by 1 order by 1`,
   figures: {
     spent_today_usd: {
@@ -120,9 +119,7 @@ async function readBooks({ sql }: Database): Promise<Books> {
         limit ${DIFFERENCES_COUNTED}) found
     ) as differences, (
       select coalesce(sum(s.duplicate_micros), 0)::bigint
-      from (select * from spend where begins_at > storerank_now() - interval '3 days' union all select *
-        from spend_change) s
-      where s.scope = 0 and s.begins_at >= date_trunc('day', storerank_now(), 'UTC') - interval '1 day'
+      from spend s where s.scope = 0 and s.begins_at >= date_trunc('day', storerank_now(), 'UTC') - interval '1 day'
     ) as "duplicateMicros"`,
   )
 }

@@ -61,16 +61,6 @@ describe('the schema', () => {
     const snapshot = JSON.parse(await readFile(new URL(`meta/${number}_snapshot.json`, MIGRATIONS), 'utf8'))
     assert.deepEqual(await generateMigration(snapshot, generateDrizzleJson(schema)), [])
   })
-
-  test('a column that only the declaration has would be noticed', async () => {
-    const extended = generateDrizzleJson(schema)
-    const project = extended.tables['public.project']
-    assert.ok(project)
-    const name = project.columns.name
-    assert.ok(name)
-    project.columns.motto = { ...name, name: 'motto', primaryKey: false }
-    assert.equal((await generateMigration(generateDrizzleJson(schema), extended)).length, 1)
-  })
 })
 
 describe('what people read', () => {

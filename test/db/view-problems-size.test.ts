@@ -118,35 +118,6 @@ test('ten times as many watches in order are not ten times as much to read', asy
   )
 })
 
-test('a watch that another one keeps from being followed is told of until that is gone', async () => {
-  const { sql } = list
-  const twins = async () =>
-    (await sql`select from watch_problem where problem = 'followed_already' and subject = 'again'`).count
-  const follower = async () =>
-    (
-      await sql`select watch_id from watch_period join target t on t.id = target_id
-      where t.subject = 'again' and ended_at is null and t.language_code = 'en'`
-    )[0]?.watch_id
-  const first = await list.addKeyword({ project: 'project 2', keyword: 'again', location_code: 2805 })
-  const second = await list.addKeyword({
-    project: 'project 2',
-    keyword: 'again',
-    location_code: null,
-    location_name: 'Place 5',
-  })
-  assert.deepEqual([await twins(), await follower()], [1, first])
-  await sql`update keyword_watch set language_code = 'de' where id = ${second}`
-  assert.equal(await twins(), 0)
-  await sql`update keyword_watch set language_code = 'en' where id = ${second}`
-  assert.deepEqual([await twins(), await follower()], [1, first])
-  await sql`update keyword_watch set enabled = false where id = ${first}`
-  assert.deepEqual([await twins(), await follower()], [0, second])
-  await sql`update keyword_watch set enabled = true where id = ${first}`
-  assert.deepEqual([await twins(), await follower()], [1, second])
-  await sql`delete from keyword_watch where id = ${second}`
-  assert.deepEqual([await twins(), await follower()], [0, first])
-})
-
 test('spellings are told whichever came first, in one statement or several', async () => {
   const { sql } = list
   const told = async () => {

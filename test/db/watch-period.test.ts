@@ -75,33 +75,11 @@ describe('a watch over time', () => {
     assert.equal(await ownersOf('2026-03-10 00:00+00'), 1)
   })
 
-  test('a change of depth, priority or note goes on in the same period', async () => {
-    await list.addKeyword()
-    await list.sql`update keyword_watch set depth = 200, priority = 2, note = 'why', tags = '{a}'`
-    const rows = await list.sql`select depth, priority, ended_at from watch_period`
-    assert.deepEqual([...rows], [{ depth: 200, priority: 2, ended_at: null }])
-  })
-
   test('a change of role or label goes on in the same period', async () => {
     await list.addApp()
     await list.sql`update app_watch set role = 'competitor', label = 'Them'`
     const rows = await list.sql`select role, label, ended_at from watch_period`
     assert.deepEqual([...rows], [{ role: 'competitor', label: 'Them', ended_at: null }])
-  })
-
-  test('another keyword in the same row begins another period', async () => {
-    await list.addKeyword()
-    await list.sql`update keyword_watch set keyword = 'pilates'`
-    const rows = await list.sql`
-      select t.subject, p.ended_at is null as open from watch_period p join target t on t.id = p.target_id
-        order by p.id`
-    assert.deepEqual(
-      [...rows],
-      [
-        { subject: 'yoga', open: false },
-        { subject: 'pilates', open: true },
-      ],
-    )
   })
 
   test('a disabled project asks for nothing, and goes on where its watches are enabled', async () => {
@@ -125,14 +103,6 @@ describe('a watch over time', () => {
       select project, count(*) as periods, count(ended_at) as ended from watch_period group by project`
     assert.deepEqual([...rows], [{ project: 'wellness', periods: 2, ended: 0 }])
     assert.equal((await list.sql`select from keyword_watch where project = 'wellness'`).count, 1)
-  })
-
-  test('truncate ends every period', async () => {
-    await list.addKeyword()
-    await list.addApp()
-    await list.sql`truncate keyword_watch, app_watch`
-    assert.equal((await list.sql`select from watch_period where ended_at is null`).count, 0)
-    assert.equal((await list.sql`select from watch_period`).count, 2)
   })
 
   /** How many periods of the project ask for this slot of `yoga`. */
@@ -173,28 +143,6 @@ describe('a watch over time', () => {
     await list.sql`update keyword_watch set every = '1 day'`
     const [period] = await list.sql`select first_slot from watch_period where ended_at is null`
     assert.equal(period?.first_slot.toISOString(), '2026-11-02T00:00:00.000Z')
-  })
-
-  test('two watches of a project on one target are followed once, and the second takes over', async () => {
-    await list.sql`insert into location (store, code, name) values ('ios_store', 2840, 'United States')`
-    const first = await list.addKeyword()
-    const second = await list.addKeyword({
-      location_code: null,
-      location_name: 'United States',
-      every: '6 hours',
-    })
-    assert.deepEqual([...(await list.sql`select watch_id from watch_period`)], [{ watch_id: first }])
-    await list.sql`delete from keyword_watch where id = ${first}`
-    await list.sql`select start_missing_watch_periods()`
-    const open = await list.sql`select watch_id from watch_period where ended_at is null`
-    assert.deepEqual([...open], [{ watch_id: second }])
-  })
-
-  test('watches of two projects share one target', async () => {
-    await list.addKeyword()
-    await list.addKeyword({ project: 'wellness', depth: 200 })
-    assert.deepEqual([...(await list.sql`select count(*) as targets from target`)], [{ targets: 1 }])
-    assert.deepEqual([...(await list.sql`select count(*) as periods from watch_period`)], [{ periods: 2 }])
   })
 
   test('a location that is only a name is followed once the references know it', async () => {

@@ -24,7 +24,6 @@ import {
   readMoney,
   task,
 } from './caller.ts'
-import { openReceiver, until } from './receiver.ts'
 
 const POST = '/v3/app_data/ios_store/app_searches/task_post'
 
@@ -114,18 +113,6 @@ describe('faults of tasks, lists and results', () => {
     )
     assert.equal(await countPosted(caller), 1)
   })
-
-  test('rows of the ready list come twice, and results have an id that nobody asked for', async (t) => {
-    const faults = { duplicateRow: 1, wrongId: { times: 1 } }
-    const caller = await openSandbox(t, { readyMs: 0, ...AMPLE, faults })
-    const [{ id }] = await postTasks(caller, [task()])
-    assert.deepEqual(
-      (await listReady(caller)).map((row) => row.id),
-      [id, id],
-    )
-    assert.notEqual((await fetchTask(caller, id)).id, id)
-    assert.equal((await fetchTask(caller, id)).id, id)
-  })
 })
 
 describe('failures of the store', () => {
@@ -152,14 +139,6 @@ describe('failures of the store', () => {
     assert.equal(await readBalance(caller), 1000 - 0.0012 * 5)
   })
 
-  test('a task fails with 40103, charged in full', async (t) => {
-    const caller = await openSandbox(t, { readyMs: 0, ...AMPLE, faults: { executionFailed: { times: 1 } } })
-    const [failed, fine] = await postTasks(caller, [task({ depth: 200 }), task()])
-    assert.deepEqual(await askOutcome(caller, failed.id), [20000, 40103, 'Task execution failed.', 1])
-    assert.deepEqual((await askOutcome(caller, fine.id)).slice(0, 2), [20000, 20000])
-    assert.equal(await readBalance(caller), 1000 - 0.0012 * 3)
-  })
-
   test('nothing is found under the code of an invalid field, charged for one unit', async (t) => {
     const caller = await openSandbox(t, { readyMs: 0, ...AMPLE, faults: { nothingFound: { times: 1 } } })
     const [{ id }] = await postTasks(caller, [task({ depth: 200 })])
@@ -167,62 +146,6 @@ describe('failures of the store', () => {
     assert.equal(await readBalance(caller), 1000 - 0.0012)
     const [failure] = await listErrors(caller)
     assert.deepEqual([failure.error_code, failure.error_message], [40501, 'No Search Results.'])
-  })
-})
-
-describe('faults of money', () => {
-  const costs = (tasks: readonly Json[]) => tasks.map((one) => one.cost)
-  const listed = async (caller: Caller) => costs(await listIds(caller))
-
-  test('an answer says 5,000 times what a task cost, and the books are right', async (t) => {
-    const caller = await openSandbox(t, { readyMs: 0, ...AMPLE, faults: { wrongCost: { times: 1 } } })
-    assert.deepEqual(costs(await postTasks(caller, [task(), task()])), [6, 0.0012])
-    assert.equal(await readBalance(caller), 1000 - 0.0012 * 2)
-    assert.deepEqual(await listed(caller), [0.0012, 0.0012])
-  })
-
-  test('a task costs ten times what the list says, in the books too, and is refunded so', async (t) => {
-    const caller = await openSandbox(t, { readyMs: 0, ...AMPLE, faults: { dearTask: { times: 1 } } })
-    const [dear] = await postTasks(caller, [task({ keyword: 'xqzvbnk', depth: 300 })])
-    assert.equal(dear.cost, 0.036)
-    assert.deepEqual(await listed(caller), [0.012])
-    assert.equal(await readBalance(caller), 1000 - 0.012)
-  })
-})
-
-describe('faults of webhooks', () => {
-  const open = async (t: Parameters<typeof openSandbox>[0], faults: FaultSettingsInput) => {
-    const [caller, receiver] = [await openSandbox(t, { readyMs: 0, ...AMPLE, faults }), await openReceiver(t)]
-    const [{ id }] = await postTasks(caller, [
-      task({ postback_url: `${receiver.url}/$id`, postback_data: 'advanced' }),
-    ])
-    return { caller, receiver, id }
-  }
-
-  test('one that is not sent is listed as failed, and the task is ready', async (t) => {
-    const { caller, receiver, id } = await open(t, { webhookUnsent: 1 })
-    await until(async () => (await listReady(caller)).length === 1)
-    assert.deepEqual(
-      (await listErrors(caller)).map((record) => [record.id, record.error_message]),
-      [[id, 'Not sent.']],
-    )
-    assert.deepEqual(receiver.received, [])
-  })
-
-  test('one that is lost is nowhere, and the result is there for who asks by id', async (t) => {
-    const { caller, receiver, id } = await open(t, { webhookLost: 1 })
-    await until(async () => (await caller.get('/faults')).struck.webhookLost === 1)
-    assert.deepEqual(await listReady(caller), [])
-    assert.deepEqual(await listErrors(caller), [])
-    assert.deepEqual(receiver.received, [])
-    assert.equal((await fetchTask(caller, id)).status_code, 20000)
-  })
-
-  test('one that is sent twice says the same twice', async (t) => {
-    const { receiver } = await open(t, { webhookTwice: 1 })
-    await until(() => receiver.received.length === 2)
-    const [first, second] = receiver.received.map(({ body }) => body.tasks[0].result)
-    assert.deepEqual(first, second)
   })
 })
 

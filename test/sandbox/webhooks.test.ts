@@ -7,7 +7,6 @@ import { fillUrl } from '../../src/sandbox/webhooks.ts'
 import {
   AMPLE,
   type Caller,
-  DAY_MS,
   fetchTask,
   fileOf,
   type Json,
@@ -15,7 +14,6 @@ import {
   listReady,
   openSandbox,
   postTasks,
-  readMoney,
   task,
 } from './caller.ts'
 import { openReceiver, type Receiver, until } from './receiver.ts'
@@ -88,37 +86,6 @@ describe('webhooks', () => {
     assert.deepEqual(await listErrors(caller, { filtered_function: 'postback_url' }), [])
   })
 
-  test('a failed postback goes to the ready and the failed list, and is sent again for free', async (t) => {
-    const [caller, receiver] = [await openSandbox(t, { readyMs: 0, ...AMPLE }), await openReceiver(t)]
-    receiver.answer = refuse(503, 'not now')
-    const [{ id }] = await postTasks(caller, [postback(receiver, { tag: 'again' })])
-    await until(() => isReady(caller, id))
-    const [record] = await listErrors(caller)
-    const { http_time, ...rest } = record
-    assert.equal(typeof http_time, 'number')
-    assert.deepEqual(rest, {
-      id,
-      datetime: '2026-10-15 12:00:00 +00:00',
-      function: 'postback_url',
-      error_code: 50401,
-      error_message: 'The client answered with HTTP 503.',
-      http_url: `${receiver.url}/p?id=${id}&tag=again`,
-      http_method: 'POST',
-      http_code: 503,
-      http_response: 'not now',
-    })
-    receiver.answer = refuse(204, '')
-    const { cost, tasks } = await caller.post('/v3/appendix/webhook_resend', [{ id }])
-    assert.equal(cost, 0)
-    assert.equal(tasks[0].status_code, 20100)
-    assert.equal(tasks[0].result, null)
-    assert.equal(tasks[0].data.id, id)
-    await until(async () => !(await isReady(caller, id)))
-    assert.equal(receiver.received.length, 2)
-    assert.equal((await listErrors(caller)).length, 1)
-    assert.equal((await readMoney(caller)).balance, 999.9988)
-  })
-
   test('a client that does not answer in time is cut off', async (t) => {
     const caller = await openSandbox(t, { readyMs: 0, webhookTimeoutMs: 100, ...AMPLE })
     const receiver = await openReceiver(t)
@@ -143,17 +110,6 @@ describe('webhooks', () => {
       ],
     )
     assert.ok(records.every((record) => record.http_time >= 0.1))
-  })
-
-  test('a client that is not there has failed to take the webhook', async (t) => {
-    const caller = await openSandbox(t, { readyMs: 0, ...AMPLE })
-    const [{ id }] = await postTasks(caller, [task({ pingback_url: 'http://127.0.0.1:9/$id' })])
-    await until(async () => (await listErrors(caller)).length > 0)
-    const [record] = await listErrors(caller, { filtered_function: 'pingback_url' })
-    assert.equal(record.http_method, 'GET')
-    assert.equal(record.http_code, 0)
-    assert.equal(record.http_url, `http://127.0.0.1:9/${id}`)
-    assert.ok(await isReady(caller, id))
   })
 
   test('hundreds of tasks with both webhooks bring each exactly once', async (t) => {
@@ -236,36 +192,5 @@ describe('webhooks', () => {
     await before.close()
     await openSandbox(t, options)
     await until(() => receiver.received.length === sent + 1)
-  })
-
-  test('a resend answers each id by itself, and those over a hundred with 40006', async (t) => {
-    const [caller, receiver] = [await openSandbox(t, { readyMs: 10_000, ...AMPLE }), await openReceiver(t)]
-    const [plain, pinged] = await postTasks(caller, [task(), pingback(receiver)])
-    const unknown = '00000000-0000-4000-8000-000000000000'
-    const answers = await resend(caller, [
-      plain.id,
-      pinged.id,
-      unknown,
-      'no-id',
-      7,
-      ...Array(96).fill(unknown),
-    ])
-    assert.deepEqual(
-      answers.slice(0, 5).map((answer) => answer.status_code),
-      [40503, 20100, 40401, 40501, 40501],
-    )
-    assert.deepEqual(
-      answers.slice(99).map((answer) => answer.status_code),
-      [40401, 40006],
-    )
-    caller.clock.nowMs += 10_000
-    await until(() => receiver.received.length === 1)
-    await until(
-      async () =>
-        (await resend(caller, [pinged.id]))[0].status_code === 20100 && receiver.received.length > 1,
-    )
-    caller.clock.nowMs += 30 * DAY_MS
-    assert.equal((await resend(caller, [pinged.id]))[0].status_code, 40403)
-    assert.equal((await caller.post('/v3/appendix/webhook_resend', {})).status_code, 40500)
   })
 })

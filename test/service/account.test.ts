@@ -5,18 +5,6 @@ import { UnreadableError } from '../../src/errors.ts'
 import { readUserData } from '../../src/service/account.ts'
 import { envelope, openClient, startWireServer, taskWith } from './wire-server.ts'
 
-const LIMITS = {
-  day: {
-    app_data: {
-      app_searches: { task_post: 2000, tasks_ready: 20, task_get: { advanced: 1000, html: 500 } },
-      errors: 10,
-    },
-    total: 5000,
-    total_app_data: 4000,
-  },
-  minute: { total: '2000' },
-}
-
 const MONEY = {
   total: 100,
   balance: '12.345678',
@@ -39,68 +27,6 @@ const PRICE = {
 }
 
 const NOTHING = { day: null, minute: null }
-
-test('limits, money and prices are read', () => {
-  const data = readUserData({
-    login: 'me',
-    timezone: 'Europe/Madrid',
-    rates: { limits: LIMITS, money: MONEY, price: PRICE },
-  })
-  assert.equal(data.login, 'me')
-  assert.equal(data.timezone, 'Europe/Madrid')
-  assert.equal(data.balanceMicros, 12_345_678)
-  assert.equal(data.depositedMicros, 100_000_000)
-  assert.deepEqual(data.callLimits, {
-    day: {
-      period: null,
-      total: 5000,
-      totalAppData: 4000,
-      byCall: {
-        'app_searches.task_post': 2000,
-        'app_searches.tasks_ready': 20,
-        'app_searches.task_get.advanced': 1000,
-        'app_searches.task_get.html': 500,
-        errors: 10,
-      },
-    },
-    minute: { period: null, total: 2000, totalAppData: null, byCall: {} },
-  })
-  assert.deepEqual(data.callStatistics, NOTHING)
-  assert.deepEqual(data.moneyLimits.day, {
-    total: 2_500_000,
-    totalAppData: null,
-    period: null,
-    byCall: { 'app_searches.task_post': 1_500_000 },
-  })
-  assert.equal(data.moneyStatistics.day?.total, 1200)
-  assert.equal(data.moneyStatistics.day?.period, '2026-11-21')
-  assert.deepEqual(data.prices, [
-    {
-      api: 'app_data',
-      call: 'app_searches.task_post',
-      priority: 'priority_normal',
-      costType: 'per_result',
-      costMicros: 9_000_000,
-    },
-    {
-      api: 'app_data',
-      call: 'app_searches.task_post',
-      priority: 'priority_normal',
-      costType: 'per_request',
-      costMicros: 1200,
-    },
-    {
-      api: 'app_data',
-      call: 'app_searches.task_post',
-      priority: 'priority_high',
-      costType: 'per_request',
-      costMicros: 2400,
-    },
-  ])
-  assert.equal(data.pricePerUnitMicros('app_searches', 1), 1200)
-  assert.equal(data.pricePerUnitMicros('app_searches', 2), 2400)
-  assert.equal(data.pricePerUnitMicros('app_info', 1), null)
-})
 
 test('money and prices may stand beside the rates', () => {
   const data = readUserData({ login: 'me', money: MONEY, price: PRICE })

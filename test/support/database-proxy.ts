@@ -9,6 +9,10 @@ export interface DatabaseProxy {
   delayMs: number
   /** Connections that were made so far. */
   readonly connections: number
+  /** Ends all connections, as a firewall may that restarts. */
+  reset(): void
+  /** Forwards nothing more on the connections that there are, and not even their end. */
+  silence(): void
 }
 
 /** What becomes of a connection once the server has said so much. */
@@ -26,7 +30,20 @@ export async function startDatabaseProxy(
   const address = new URL(databaseUrl)
   const target = { host: address.hostname, port: Number(address.port) }
   const sockets = new Set<Socket>()
-  const proxy = { url: '', delayMs, connections: 0 }
+  const proxy = {
+    url: '',
+    delayMs,
+    connections: 0,
+    reset: () => {
+      for (const socket of sockets) socket.resetAndDestroy()
+    },
+    silence: () => {
+      for (const socket of sockets) {
+        for (const event of ['data', 'end', 'close']) socket.removeAllListeners(event)
+        socket.pause()
+      }
+    },
+  }
   const add = (socket: Socket, other: Socket) => {
     sockets.add(socket)
     socket.setNoDelay()

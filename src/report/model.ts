@@ -270,8 +270,11 @@ export interface ReviewCount {
   readonly stars: readonly [number, number, number, number, number]
 }
 
+/** Reviews of an app and version that say the same with as many stars. */
 export interface Review {
+  /** The latest one's, as are author and response. */
   readonly day: Day
+  readonly times: number
   readonly app: number
   readonly place: string
   readonly stars: number
@@ -365,7 +368,7 @@ export interface Report {
   readonly annotations: readonly Annotation[]
   readonly ratings: readonly Ratings[]
   readonly reviewCounts: readonly ReviewCount[]
-  /** The latest of one and two stars. */
+  /** Of one and two stars, the latest first. */
   readonly lowReviews: readonly Review[]
   readonly coverage: Coverage
   readonly money: Money

@@ -111,14 +111,16 @@ export async function readReviews(
     from app_review r cross join lateral (select round(r.rating) as stars) s
     where ${within} group by 1 order by 1`
   const low = await tx<(Omit<Review, 'app'> & { id: number })[]>`
-    select to_char(r.written_at at time zone ${timezone}, 'YYYY-MM-DD') as day, r.app as id,
-      r.location as place,
-      round(r.rating)::integer as stars, r.title, left(r.text, ${LONGEST_REVIEW}) as text, r.author,
-      r.version,
-      left(r.response, ${LONGEST_REVIEW}) as response
+    select to_char(max(r.written_at) at time zone ${timezone}, 'YYYY-MM-DD') as day, r.app as id,
+      count(*)::integer as times, string_agg(distinct r.location, ', ') as place,
+      round(r.rating)::integer as stars, r.title, left(r.text, ${LONGEST_REVIEW}) as text, r.version,
+      (array_agg(r.author order by r.written_at desc))[1] as author,
+      left((array_agg(r.response order by r.written_at desc) filter (where r.response is not null))[1],
+        ${LONGEST_REVIEW}) as response
     from app_review r
     where ${within} and r.rating < 2.5
-    order by r.written_at desc limit ${LOW_REVIEWS}`
+    group by r.app, round(r.rating), r.title, r.text, r.version
+    order by max(r.written_at) desc limit ${LOW_REVIEWS}`
   return {
     reviewCounts: counts.map(({ id, stars }) => ({ app: appOf.get(id) ?? 0, stars })),
     lowReviews: low.map(({ id, ...review }) => ({ ...review, app: appOf.get(id) ?? 0 })),

@@ -317,7 +317,7 @@ describe('the page', { skip: noBrowser }, () => {
     assert.equal(await page.locator('th[data-key="d30"]').isVisible(), false)
     assert.equal(await page.locator('th[data-key="latest"]').isVisible(), true)
     // No column of words is so narrow that words break.
-    for (const words of ['.keywords th[scope="row"]', '.duels th[scope="row"]', '.changes .old']) {
+    for (const words of ['.keywords th[scope="row"]', '.duels th[scope="row"]', '.changes .what']) {
       const box = await page.locator(words).first().boundingBox()
       assert.ok((box?.width ?? 0) > 110, `${words} is ${box?.width} px wide`)
     }

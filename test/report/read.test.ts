@@ -55,11 +55,11 @@ async function fillHistory(): Promise<void> {
   await list.sql`
     insert into review (app, review_id, location_code, language_code, rating, title, text, written_at,
       first_seen_at, last_seen_at)
-    select a.id, n::text, 2840, 'en', stars, 'Title ' || n, 'Text', at::timestamptz, at::timestamptz,
+    select a.id, n::text, 2840, 'en', stars, r.title, 'Text', at::timestamptz, at::timestamptz,
       at::timestamptz
-    from app a, (values (1, 1, '2026-11-02 05:00+00'), (2, 2, '2026-11-03 05:00+00'),
-      (3, 5, '2026-11-03 06:00+00'),
-      (4, 1, '2026-09-03 06:00+00')) r (n, stars, at)
+    from app a, (values (1, 1, 'Crashes', '2026-11-02 05:00+00'), (2, 2, 'Slow', '2026-11-03 05:00+00'),
+      (3, 5, 'Fine', '2026-11-03 06:00+00'), (4, 1, 'Old', '2026-09-03 06:00+00'),
+      (5, 1, 'Crashes', '2026-11-02 06:00+00')) r (n, stars, title, at)
     where a.app_id = '1001'`
   await list.sql`
     insert into charge (kind, project_id, amount_micros, target_id, slot, service_id, at)
@@ -254,10 +254,13 @@ describe('a report', () => {
       report.ratings.map(({ app, rating, votes }) => [app, rating, votes]),
       [[0, [4.5, 4.25, null], [10, 12, null]]],
     )
-    assert.deepEqual(report.reviewCounts, [{ app: 0, stars: [1, 1, 0, 0, 1] }])
+    assert.deepEqual(report.reviewCounts, [{ app: 0, stars: [2, 1, 0, 0, 1] }])
     assert.deepEqual(
-      report.lowReviews.map(({ title }) => title),
-      ['Title 2', 'Title 1'],
+      report.lowReviews.map(({ title, times }) => [title, times]),
+      [
+        ['Slow', 1],
+        ['Crashes', 2],
+      ],
     )
   })
 

@@ -303,6 +303,7 @@ function makeChanges(at: (share: number) => string): Report['changes'] {
     [RELEASE, 0, 'description', long, `${long}Now with <b>pilates</b>.`],
     [0.55, 5, 'images', `[${image(1)}]`, `[${image(1)},${image(2)}]`],
     [0.62, 2, 'version', '9.9', '10.0 </script>'],
+    [RELEASE, 0, 'update_notes', 'Calmer.', 'Pilates, and a quieter bell.'],
     [0.9, 3, 'price', '4.99', '0'],
   ] as const
   return changes.map(([share, app, field, before, after]) => ({
@@ -339,6 +340,7 @@ function makeRatings(
   })
   const lowReviews = Array.from({ length: 8 }, (_, n) => ({
     day: days[days.length - 1 - n * 3] ?? days[0] ?? '',
+    times: n === 3 ? 12 : 1,
     app: n % 2 === 0 ? 0 : 2,
     place: 'US',
     stars: 1 + (n % 2),

@@ -1,86 +1,10 @@
-/** What the stores show of the apps: changes of their pages, old and new, and their ratings and reviews. */
-
+/** What the stores show of the apps: their ratings and reviews. */
 import { formatDay } from '../../text/days.js'
 import { formatCount } from '../../text/words.ts'
-import { type Daily, type ListingChange, MOST_ANNOTATIONS, type Ratings, type Report } from '../model.ts'
+import type { Daily, Ratings, Report, Review } from '../model.ts'
 import { nameApp } from '../summary.ts'
 import { classOfApp, collectMarks, type Figure, showFigure, showNothing } from './figure.ts'
 import { html, type Markup, NOTHING } from './markup.ts'
-
-const CHANGES_SHOWN = 60
-/** Longer texts are folded. */
-const SHORT_LETTERS = 120
-const LONGEST_LETTERS = 2000
-
-export function showChanges(report: Report): Markup {
-  const changes = report.changes
-    .filter(({ field }) => field !== 'updated_at')
-    .toSorted((a, b) => b.day.localeCompare(a.day))
-  const rows = changes.slice(0, CHANGES_SHOWN).map((change) => showChange(report, change))
-  const more =
-    changes.length > CHANGES_SHOWN
-      ? html`<p class="more">The latest ${CHANGES_SHOWN} of ${formatCount(changes.length)}. All of them:
-<code>select * from app_changes('${report.project}', '${report.days[0]}', '${report.days.at(-1)}')</code></p>`
-      : ''
-  const table = html`
-<div class="scroll" tabindex="0" role="region" aria-label="Changes of pages in the stores">
-<table class="changes texts"><thead><tr><th scope="col">Day</th><th scope="col" class="text">App</th>
-<th scope="col" class="text">What</th><th scope="col" class="text">Old</th>
-<th scope="col" class="text">New</th></tr></thead><tbody>${rows}</tbody></table></div>${more}`
-  return html`<section id="changes" aria-labelledby="changes-title">
-<h2 id="changes-title">Changes in the stores</h2>
-${showNotes(report)}
-${rows.length === 0 ? showNothing('No page of an app has changed, or none is followed.') : table}</section>`
-}
-
-function showNotes(report: Report): Markup {
-  if (report.annotations.length === 0) return NOTHING
-  const notes = report.annotations
-    .toSorted((a, b) => b.day.localeCompare(a.day))
-    .map(({ day, app, text }) => {
-      const about = app === null ? NOTHING : html`<small>${nameApp(report, app)}</small>`
-      return html`<tr><th scope="row"><time datetime="${day}">${formatDay(day)}</time></th>
-<td class="text">${text}${about}</td></tr>`
-    })
-  return html`<h3>Notes of the project</h3><table class="changes notes"><thead><tr><th scope="col">Day</th>
-<th scope="col" class="text">Note</th></tr></thead><tbody>${notes}</tbody></table>
-${
-  notes.length < MOST_ANNOTATIONS
-    ? NOTHING
-    : html`<p>The latest ${formatCount(MOST_ANNOTATIONS)} are
-shown; all are in the table <code>annotation</code>.</p>`
-}<h3>Pages of the apps</h3>
-`
-}
-
-function showChange(report: Report, change: ListingChange): Markup {
-  const { day, app, place, field, before, after } = change
-  return html`<tr><th scope="row"><time datetime="${day}">${formatDay(day)}</time></th>
-<td class="text">${nameApp(report, app)}<small>${place}</small></td>
-<td class="text"><b>${field.replaceAll('_', ' ')}</b></td>
-<td class="text old" data-head="old">${showValue(before)}</td>
-<td class="text new" data-head="new">${showValue(after)}</td></tr>`
-}
-
-function showValue(text: string | null): Markup {
-  const value = joinList(text)
-  if (value === null || value === '') return html`<span class="nothing">nothing</span>`
-  const letters = [...value]
-  if (letters.length <= SHORT_LETTERS) return html`${value}`
-  const cut = (length: number) => (letters.length > length ? `${letters.slice(0, length).join('')} …` : value)
-  return html`<details><summary>${cut(SHORT_LETTERS)}</summary><p>${cut(LONGEST_LETTERS)}</p></details>`
-}
-
-/** A list comes as JSON. */
-function joinList(value: string | null): string | null {
-  if (value === null || !value.startsWith('[')) return value
-  try {
-    const list: unknown = JSON.parse(value)
-    return Array.isArray(list) ? `${list.length}: ${list.map(String).join(', ')}` : value
-  } catch {
-    return value
-  }
-}
 
 export function showRatings(report: Report): Markup {
   const { ratings } = report
@@ -148,14 +72,24 @@ function showStars(report: Report, { app }: Ratings): Markup[] {
   )
 }
 
+/** By app and version, so that a release that broke something is seen at once. */
 function showLowReviews(report: Report): Markup {
   if (report.lowReviews.length === 0) return showNothing('No new review of one or two stars.')
-  const reviews = report.lowReviews.map(
-    ({ day, app, place, stars, title, text, author, version, response }) => html`<li>
+  const groups = Map.groupBy(report.lowReviews, ({ app, version }) => `${app} ${version ?? ''}`)
+  const lists = [...groups.values()].map((reviews) => {
+    const [{ app, version } = { app: 0, version: null }] = reviews
+    const total = reviews.reduce((sum, { times }) => sum + times, 0)
+    return html`<h4>${nameApp(report, app)}${version === null ? '' : ` ${version}`}
+(${formatCount(total)})</h4><ol class="reviews">${reviews.map(showReview)}</ol>`
+  })
+  return html`<h3>New reviews of one and two stars</h3>${lists}`
+}
+
+function showReview({ day, times, place, stars, title, text, author, response }: Review): Markup {
+  const written = times === 1 ? [author, formatDay(day)] : [`${formatCount(times)} times`, formatDay(day)]
+  return html`<li>
 <p><span class="stars" role="img" aria-label="${stars} of 5 stars">${'★'.repeat(stars).padEnd(5, '☆')}</span>
 <b>${title}</b></p><p>${text}</p>
-<p class="note">${[nameApp(report, app), version, place, author, formatDay(day)].filter(Boolean).join(' · ')}
-</p>${response === null ? NOTHING : html`<p class="note">The developer: ${response}</p>`}</li>`,
-  )
-  return html`<h3>New reviews of one and two stars</h3><ol class="reviews">${reviews}</ol>`
+<p class="note">${[place, ...written].filter(Boolean).join(' · ')}</p>
+${response === null ? NOTHING : html`<p class="note">The developer: ${response}</p>`}</li>`
 }

@@ -1,0 +1,173 @@
+/** What changed on the pages of the apps in their stores: a row a release, with the words that came and went. */
+import { diffWords } from 'diff'
+import { formatDay } from '../../text/days.js'
+import { countOf, formatCount } from '../../text/words.ts'
+import { type ListingChange, MOST_ANNOTATIONS, type Report } from '../model.ts'
+import { nameApp } from '../summary.ts'
+import { showNothing } from './figure.ts'
+import { html, type Markup, NOTHING } from './markup.ts'
+
+const RELEASES_SHOWN = 60
+/** Longer texts are folded. */
+const SHORT_LETTERS = 120
+const LONGEST_LETTERS = 2000
+/** Of a text that stays as it is, so many letters are shown beside what changed. */
+const CONTEXT_LETTERS = 40
+/** What moves ranks and downloads most is first; a field that is not named is before the last ones. */
+const FIRST = ['found', 'title', 'subtitle', 'icon', 'images', 'videos', 'price', 'is_free', 'description']
+const LAST = ['version', 'update_notes', 'released_at', 'minimum_os_version', 'size']
+const WORDS = new Intl.Segmenter(undefined, { granularity: 'word' })
+
+export function showChanges(report: Report): Markup {
+  const releases = listReleases(report.changes)
+  const rows = releases.slice(0, RELEASES_SHOWN).map((changes) => showRelease(report, changes))
+  const more =
+    releases.length > RELEASES_SHOWN
+      ? html`<p class="more">The latest ${RELEASES_SHOWN} of ${formatCount(releases.length)}. All of them:
+<code>select * from app_changes('${report.project}', '${report.days[0]}', '${report.days.at(-1)}')</code></p>`
+      : ''
+  const table = html`
+<div class="scroll" tabindex="0" role="region" aria-label="Changes of pages in the stores">
+<table class="changes texts"><thead><tr><th scope="col">Day</th><th scope="col" class="text">App</th>
+<th scope="col" class="text">What changed</th></tr></thead><tbody>${rows}</tbody></table></div>${more}`
+  return html`<section id="changes" aria-labelledby="changes-title">
+<h2 id="changes-title">Changes in the stores</h2>
+${showNotes(report)}
+${rows.length === 0 ? showNothing('No page of an app has changed, or none is followed.') : table}</section>`
+}
+
+function showNotes(report: Report): Markup {
+  if (report.annotations.length === 0) return NOTHING
+  const notes = report.annotations
+    .toSorted((a, b) => b.day.localeCompare(a.day))
+    .map(({ day, app, text }) => {
+      const about = app === null ? NOTHING : html`<small>${nameApp(report, app)}</small>`
+      return html`<tr><th scope="row"><time datetime="${day}">${formatDay(day)}</time></th>
+<td class="text">${text}${about}</td></tr>`
+    })
+  const cut = html`<p>The latest ${formatCount(MOST_ANNOTATIONS)} are shown; all are in the table
+<code>annotation</code>.</p>`
+  return html`<h3>Notes of the project</h3><table class="changes notes"><thead><tr><th scope="col">Day</th>
+<th scope="col" class="text">Note</th></tr></thead><tbody>${notes}</tbody></table>
+${notes.length < MOST_ANNOTATIONS ? NOTHING : cut}<h3>Pages of the apps</h3>
+`
+}
+
+/**
+ * All that changed on one day on the page of one app in one place, what weighs most first; the latest day
+ * first, and of a day the release that weighs most.
+ */
+function listReleases(changes: readonly ListingChange[]): (readonly [ListingChange, ...ListingChange[]])[] {
+  const shown = changes.filter(({ field }) => field !== 'updated_at')
+  return [...Map.groupBy(shown, ({ day, app, place }) => `${day} ${app} ${place}`).values()]
+    .map((release) => release.toSorted((a, b) => placeOf(a) - placeOf(b)))
+    .flatMap(([first, ...others]) => (first === undefined ? [] : [[first, ...others] as const]))
+    .toSorted(([a], [b]) => b.day.localeCompare(a.day) || placeOf(a) - placeOf(b) || a.app - b.app)
+}
+
+function placeOf({ field }: ListingChange): number {
+  if (FIRST.includes(field)) return FIRST.indexOf(field)
+  return FIRST.length + 1 + LAST.indexOf(field)
+}
+
+function showRelease(report: Report, release: readonly [ListingChange, ...ListingChange[]]): Markup {
+  const [{ day, app, place }] = release
+  const fields = release.map(
+    (change) => html`<dt>${change.field.replaceAll('_', ' ')}</dt><dd>${showChange(change)}</dd>`,
+  )
+  return html`<tr><th scope="row"><time datetime="${day}">${formatDay(day)}</time></th>
+<td class="text">${nameApp(report, app)}<small>${place}</small></td>
+<td class="text what"><dl>${fields}</dl></td></tr>`
+}
+
+function showChange({ field, before, after }: ListingChange): Markup {
+  const [old, now] = [parseList(before), parseList(after)]
+  if (old !== null && now !== null) return showLists(old, now)
+  if (field === 'icon') return html`another one`
+  if (field === 'update_notes') return fold(after ?? '', html`${cut(after ?? '', LONGEST_LETTERS)}`)
+  if (!isText(before) || !isText(after)) return html`${showValue(before)} → ${showValue(after)}`
+  const marked = markWords(before, after)
+  return before.length + after.length <= 2 * SHORT_LETTERS ? marked : fold(tellWords(before, after), marked)
+}
+
+/** Words, and not a number, a version or a time. */
+function isText(value: string | null): value is string {
+  return value !== null && /\p{L}{2}/u.test(value) && !/^(true|false|\d{4}-\d\d-\d\d.*)$/.test(value)
+}
+
+function showValue(value: string | null): Markup {
+  return value === null || value === '' ? html`<span class="nothing">nothing</span>` : html`${value}`
+}
+
+function showLists(old: readonly string[], now: readonly string[]): Markup {
+  const without = (some: readonly string[], others: readonly string[]) =>
+    some.filter((one) => !others.includes(one))
+  const [gone, come] = [without(old, now), without(now, old)]
+  const isAddress = [...gone, ...come].every((one) => URL.canParse(one))
+  const name = (some: readonly string[]) => (isAddress ? formatCount(some.length) : some.join(', '))
+  const parts = [
+    come.length === 0 ? NOTHING : html` <ins>+ ${name(come)}</ins>`,
+    gone.length === 0 ? NOTHING : html` <del>− ${name(gone)}</del>`,
+  ]
+  return html`${formatCount(now.length)}${gone.length + come.length === 0 ? ', in another order' : parts}`
+}
+
+/** A list comes as JSON. */
+function parseList(value: string | null): string[] | null {
+  if (value === null || !value.startsWith('[')) return null
+  try {
+    const list: unknown = JSON.parse(value)
+    return Array.isArray(list) ? list.map(String) : null
+  } catch {
+    return null
+  }
+}
+
+const compareWords = (before: string, after: string) =>
+  diffWords(before, after, { intlSegmenter: WORDS, maxEditLength: LONGEST_LETTERS })
+
+function tellWords(before: string, after: string): string {
+  const parts = compareWords(before, after)
+  const count = (which: 'added' | 'removed') =>
+    parts?.reduce((sum, part) => sum + (part[which] ? countWords(part.value) : 0), 0) ?? 0
+  return parts === undefined
+    ? 'written anew'
+    : `${countOf(count('added'), 'word')} added, ${countOf(count('removed'), 'word')} removed`
+}
+
+function countWords(text: string): number {
+  return [...WORDS.segment(text)].filter(({ isWordLike }) => isWordLike).length
+}
+
+/** The new text with the words that came, and those that went, marked; what stays is cut short. */
+function markWords(before: string, after: string): Markup {
+  const parts = compareWords(before, after) ?? [
+    { value: before, removed: true, added: false },
+    { value: after, removed: false, added: true },
+  ]
+  return html`${parts.map(({ value, added, removed }, place) => {
+    if (added) return html`<ins>${cut(value, LONGEST_LETTERS)}</ins>`
+    if (removed) return html`<del>${cut(value, LONGEST_LETTERS)}</del>`
+    return html`${shorten(value, place > 0, place < parts.length - 1)}`
+  })}`
+}
+
+/** What stands beside a change, on the sides where there is one. */
+function shorten(text: string, isAfter: boolean, isBefore: boolean): string {
+  const letters = [...text]
+  if (letters.length <= 2 * CONTEXT_LETTERS) return text
+  const head = isAfter ? letters.slice(0, CONTEXT_LETTERS).join('') : ''
+  const tail = isBefore ? letters.slice(-CONTEXT_LETTERS).join('') : ''
+  return `${head} … ${tail}`
+}
+
+function cut(text: string, length: number): string {
+  const letters = [...text]
+  return letters.length > length ? `${letters.slice(0, length).join('')} …` : text
+}
+
+function fold(summary: string, content: Markup): Markup {
+  if ([...summary].length <= SHORT_LETTERS && content.toString() === html`${summary}`.toString())
+    return content
+  return html`<details><summary>${cut(summary, SHORT_LETTERS)}</summary><p>${content}</p></details>`
+}

@@ -107,6 +107,8 @@ ALTER TABLE "spend" DROP CONSTRAINT "spend_scope_begins_at_pk";
 --> statement-breakpoint
 ALTER TABLE "app_watch" ALTER COLUMN "reviews_depth" DROP DEFAULT;
 --> statement-breakpoint
+ALTER TABLE "account_usage" ADD COLUMN "ahead_s" integer;
+--> statement-breakpoint
 ALTER TABLE "alert_channel" ADD COLUMN "without" text[] DEFAULT '{}' NOT NULL;
 --> statement-breakpoint
 ALTER TABLE "alert_channel" ADD COLUMN "problem_kind" text;

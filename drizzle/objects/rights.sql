@@ -1,8 +1,8 @@
 -- What people may do. `public` is everybody who may log in: what is not revoked here is for all who read the
 -- views. The roles may be missing: then the grants are left out, and the revokes are not.
 revoke execute on routine
-  asked_parts, begin_money_zone, call_wait, calls_allowed, calls_in_flight, close_failed_task, delete_project,
-  delete_rankings, end_calls, end_channel, ensure_history_partitions, find_digest_channel,
+  asked_parts, begin_money_zone, call_wait, calls_allowed, calls_in_flight, clock_ahead, close_failed_task,
+  delete_project, delete_rankings, end_calls, end_channel, ensure_history_partitions, find_digest_channel,
   find_named_by_rule, first_unopened_slot, fold_spend, follow_watches, forecast_lines, hold_lock,
   is_collecting, is_copy, is_lock_held, is_recovering,
   keep_open_periods, keep_periods, keep_project_periods, keep_projects, keep_undelivered, lack_of_room,
@@ -26,8 +26,8 @@ grant select on
   task_problem, twin_problem, unit_price, watch_cost, watch_part, watch_problem
 to storerank_editor, storerank_reader;
 grant execute on function
-  chart_collections, forecast_lines, lack_of_room, low_balance, restore_hold, unknown_category,
-  unknown_collection, unknown_language, unknown_location
+  chart_collections, clock_ahead, forecast_lines, lack_of_room, low_balance, restore_hold,
+  unknown_category, unknown_collection, unknown_language, unknown_location
 to storerank_editor, storerank_reader;
 grant select on project, location, rank_weight, annotation, alert_rule to storerank_reader;
 grant select on location, language, category, app, alert_message to storerank_editor;

@@ -126,7 +126,7 @@ from job_outcome order by job`,
           'oldest of each.',
         sql: `select kind, count, since from open_work order by array_position(
   array['unplanned', 'planned', 'posting', 'posted', 'overdue', 'budget_cut', 'unknown_post', 'held_post',
-    'refused_task', 'restored', 'no_run', 'no_room', 'read_only'], kind)`,
+    'refused_task', 'restored', 'no_run', 'no_room', 'read_only', 'clock'], kind)`,
       }),
     ],
   ] as const,

@@ -51,8 +51,8 @@ export async function refreshServiceStatus(
   freshS = FRESH_S,
 ): Promise<void> {
   const [row] = await db.sql<{ isFresh: boolean }[]>`
-    select coalesce(max(checked_at) > clock_timestamp() - make_interval(secs => ${freshS}),
-      false) as "isFresh"
+    select coalesce(max(checked_at) between clock_timestamp() - make_interval(secs => ${freshS})
+      and clock_timestamp(), false) as "isFresh"
     from service_status`
   if (row?.isFresh) return
   try {

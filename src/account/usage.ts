@@ -19,7 +19,7 @@ export interface AccountUsage {
 /**
  * Reads the account (free of charge) and records it. A limit that the service does not say is null, and
  * limits nothing. The row is stamped before the call: money that is charged while the answer is on its way
- * counts as not yet in the answer.
+ * counts as not yet in the answer. Rows of the future, which a clock that was ahead has left, go.
  */
 export async function recordAccountUsage(db: Database, client: AppDataClient): Promise<AccountUsage> {
   const asked = oneRow(
@@ -35,10 +35,14 @@ export async function recordAccountUsage(db: Database, client: AppDataClient): P
   const { day, minute } = user.moneyLimits
   const row = oneRow(
     await db.sql<AccountUsage[]>`
-    insert into account_usage (fetched_at, taken_micros, login, timezone, balance_micros, day_limit_micros,
+    with gone as (delete from account_usage where fetched_at > clock_timestamp())
+    insert into account_usage (fetched_at, taken_micros, ahead_s, login, timezone, balance_micros, day_limit_micros,
       day_spent_micros,
       minute_limit_micros, calls_per_minute_limit, prices)
-    values (${asked.fetchedAt}, ${asked.takenMicros}, ${user.login ?? ''}, ${user.timezone},
+    values (${asked.fetchedAt}, ${asked.takenMicros}, extract(epoch from greatest(
+        ${asked.fetchedAt}::timestamptz - ${user.answeredAt}::timestamptz,
+        least(clock_timestamp() - ${user.answeredAt}::timestamptz, interval '0'))),
+      ${user.login ?? ''}, ${user.timezone},
       ${user.balanceMicros},
       ${day?.total ?? null}, ${user.moneyStatistics.day?.total ?? null}, ${minute?.total ?? null},
       ${user.callLimits.minute?.total ?? null}, ${JSON.stringify(prices)}::text::jsonb)
@@ -77,7 +81,8 @@ export async function refreshAccountBeforePlanning(context: LookContext): Promis
   const { db, client, log } = context
   const [row] = await db.sql<{ isFresh: boolean }[]>`
     select exists (select from account_usage
-      where fetched_at > (select clock_timestamp() - make_interval(mins => ${FRESH_MINUTES}))) as "isFresh"`
+      where fetched_at > (select clock_timestamp() - make_interval(mins => ${FRESH_MINUTES}))
+        and fetched_at <= (select clock_timestamp())) as "isFresh"`
   try {
     if (!row?.isFresh) await recordAccountUsage(db, client)
   } catch (error) {

@@ -35,7 +35,8 @@ export async function isChecked(
   const [row] = await db<{ checked: boolean }[]>`
     select not is_copy() and exists (
       select from restore_check c
-      where (c.checked_at > clock_timestamp() - make_interval(mins => ${withinMinutes}::int)) is not false
+      where (c.checked_at between clock_timestamp() - make_interval(mins => ${withinMinutes}::int)
+          and clock_timestamp()) is not false
         and c.server_started_at = pg_postmaster_start_time() and ${place}::text = any(c.places)
     ) as checked`
   return row?.checked ?? false

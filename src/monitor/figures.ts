@@ -5,6 +5,7 @@ import { oneRow } from '../db/one-row.ts'
 import type { MonitorSettings, Source } from './figure.ts'
 import { account, books, budgets, money } from './sources/money.ts'
 import {
+  clock,
   jobs,
   noRoom,
   otherWriters,
@@ -23,6 +24,7 @@ const SOURCES = {
   noRoom,
   readOnly,
   restoreHold,
+  clock,
   outage,
   planning,
   jobs,

@@ -50,7 +50,7 @@ export async function takePiece(tx: Transaction, piece: DuePiece): Promise<DuePl
         select ctid as row_id, target_id, slot, priority, captured_at, askers from due_slot
         where (${urgency}) > (${-after.priority}::int, ${after.capturedAt}::text::timestamptz,
             ${after.slot}::text::timestamptz, ${after.targetId}::int)
-          and slot <= (select storerank_now())
+          and slot <= (select storerank_now()) and ${runsThere(sql`slot`, sql`ends_at`)}
           and (short_of is not null and ${exhausted.has(0)}::boolean
             or short_of <@ ${[...exhausted]}::int[]) is not true
         order by ${urgency} limit ${slots}
@@ -61,6 +61,11 @@ export async function takePiece(tx: Transaction, piece: DuePiece): Promise<DuePl
     select priority, captured_at::text as "capturedAt", slot::text, target_id as "targetId" from piece
     order by place desc limit 1`
   return last ?? null
+}
+
+/** Only what runs by the service's clock too is bought: a clock that is hours ahead shows another day. */
+function runsThere(slot: Statement, endsAt: Statement): Statement {
+  return sql`(select storerank_now() - clock_ahead()) between ${slot} and ${endsAt}`
 }
 
 /**
@@ -126,5 +131,6 @@ export function askedNow(): Statement {
           and r.slot > storerank_now() - interval '32 days')
         and not exists (select from app_snapshot s where s.target_id = a.target_id and s.slot = a.slot
           and s.slot > storerank_now() - interval '32 days')
+        and ${runsThere(sql`a.slot`, sql`a.slot_ends_at`)}
     )`
 }

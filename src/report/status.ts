@@ -34,7 +34,7 @@ export interface OpenWork {
  */
 export async function readOpenWork(db: Database): Promise<OpenWork[]> {
   return db.sql<OpenWork[]>`
-    select kind, count, since from open_work where kind not in ('no_room', 'no_run', 'read_only')`
+    select kind, count, since from open_work where kind not in ('no_room', 'no_run', 'read_only', 'clock')`
 }
 
 const BACKLOG_STATES = ['planned', 'posting', 'posted', 'budget_cut'] as const

@@ -12,7 +12,7 @@ import {
 } from './fields.ts'
 import type { Priority, ServiceFunction } from './functions.ts'
 import { rowsOf } from './replies.ts'
-import type { Transport } from './transport.ts'
+import type { Reply, Transport } from './transport.ts'
 
 /** One period of a table of limits or statistics, in calls or in micro-dollars. */
 export type UsagePeriod = NonNullable<ReturnType<typeof readPeriod>>
@@ -46,10 +46,10 @@ const PRIORITY_KEYS = { 1: 'priority_normal', 2: 'priority_high' } as const
 /**
  * Reads the account's data; `money` and `price` may stand beside `rates` (docs/service.md: user_data layout).
  */
-export async function getUserData(transport: Transport): Promise<UserData> {
+export async function getUserData(transport: Transport): Promise<UserData & Pick<Reply, 'answeredAt'>> {
   const reply = await transport.callFree({ kind: 'user_data', method: 'GET', path: PATH })
   const [row] = rowsOf(reply, CALL)
-  return readUserData(row)
+  return { ...readUserData(row), answeredAt: reply.answeredAt }
 }
 
 /** Tolerant of everything but a record that is no object: what is missing, or out of bounds, is null. */

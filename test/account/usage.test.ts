@@ -6,9 +6,9 @@ import { readPrices } from '../../src/account/prices.ts'
 import { recordAccountUsage, refreshAccountBeforePlanning } from '../../src/account/usage.ts'
 import { AccountError, UnavailableError } from '../../src/errors.ts'
 import { claimDatabaseFor } from '../../src/ledger/owner.ts'
+import { previewPlan } from '../../src/plan/plan.ts'
 import { executeJob } from '../../src/queue/job.ts'
-import type { UserData } from '../../src/service/account.ts'
-import { forgetAll, readMoney, watch } from '../post/posting.ts'
+import { forgetAll, readMoney, setServiceClock, watch } from '../post/posting.ts'
 import { lasting } from '../support/lasting.ts'
 import { tamper } from '../support/stages.ts'
 import { createWorld } from '../support/world.ts'
@@ -37,7 +37,7 @@ describe('the look before planning', () => {
   /** The service, counting how often the account is asked; with an error it is that answer. */
   const clientThatAnswers = (error?: Error) => ({
     ...world.client,
-    getUserData: async (): Promise<UserData> => {
+    getUserData: async () => {
       asked += 1
       if (error !== undefined) throw error
       return world.client.getUserData()
@@ -84,6 +84,29 @@ describe('the look before planning', () => {
     const summary = await executeJob({ ...context, client }, track)
     assert.deepEqual(typeof summary === 'object' ? [summary.planned, summary.cut] : null, [1, 1])
   })
+
+  for (const [hours, says] of [
+    [-25, /is 1500 minutes ahead of that of the service/],
+    [25, /is 1500 minutes behind that of the service/],
+  ] as const)
+    test(`a service ${hours} hours from the database's clock is told, and no other day is bought`, async (t) => {
+      await watch(world, ['yoga'])
+      const { context } = await world.openRunner()
+      const plan = async () => {
+        await executeJob({ ...context, log }, track)
+        const [{ message = null } = {}] = await world.db.sql`select message from open_work where kind = 'clock'`
+        const preview = await previewPlan(world.db, world.settings.budget)
+        return { planned: (await readMoney(world.db)).reserved ?? 0, previewed: preview.due, message }
+      }
+      await setServiceClock(t, world, hours)
+      const { message, ...held } = await plan()
+      assert.deepEqual(held, { planned: 0, previewed: 0 })
+      assert.match(message ?? '', says)
+      // When the clock is right again, what it recorded of the future holds nothing up.
+      await setServiceClock(t, world, 0)
+      await world.db.sql`update account_usage set fetched_at = fetched_at + interval '25 hours'`
+      assert.deepEqual(await plan(), { planned: 1200, previewed: 0, message: null })
+    })
 
   test('keeps what is within bounds of an account that says odd numbers, and goes on', async (t) => {
     const { client } = await tamper(t, world, (path, body) => {

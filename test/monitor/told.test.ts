@@ -47,6 +47,13 @@ const CASES: readonly Case[] = [
     row: /^open work restored: The service lists tasks .*, then run `storerank recover`\.$/,
   },
   {
+    kind: 'clock',
+    begin: `insert into account_usage (login, prices, ahead_s) values ('', '[]', 36000)`,
+    end: 'delete from account_usage',
+    metric: /^storerank_troubles\{kind="clock"\} 1$/m,
+    row: /^open work clock: The clock of the database server is 600 minutes ahead of that of the service/,
+  },
+  {
     kind: 'outage',
     begin:
       `insert into service_status (api, endpoint, status) values ('app_data', 'task_post', ` +

@@ -46,6 +46,13 @@ from (
     'The database takes no changes: it is a standby, as after a failover. Give DATABASE_URL the address of '
     'the primary; nothing is lost, and the work goes on by itself.'
   from (select) s where pg_is_in_recovery()
+  union all
+  select 'clock', count(*), null,
+    format('The clock of the database server is %s minutes %s that of the service, as it answered last. Set it '
+    'right, as by NTP. Until then nothing is bought that does not run by both clocks.',
+    round(abs(extract(epoch from min(c.ahead))) / 60),
+    case when min(c.ahead) > '0' then 'ahead of' else 'behind' end)
+  from clock_ahead() c (ahead) where c.ahead <> '0'
 ) w;
 comment on view open_work is
   'What has not ended, by kind, one row for each whether there is any or not: what is due, what is '
@@ -56,8 +63,8 @@ comment on column open_work.kind is
   'budget does not reach), unknown_post (posts whose answer was lost), held_post (posts that are ready '
   'and not sent), refused_task (tasks that the service refused for money or the account, and that are '
   'tried again), restored (1 while nothing is posted because another database may have bought the same), '
-  'no_run (1 while a plan is late: plan_deadline), no_room (1 while the database server cannot write), or '
-  'read_only (1 while it is a standby).';
+  'no_run (1 while a plan is late: plan_deadline), no_room (1 while the database server cannot write), '
+  'read_only (1 while it is a standby), or clock (1 while its clock differs from the service''s).';
 comment on column open_work.since is
   'Of tasks, unplanned and budget_cut the oldest slot; of overdue when the longest awaited was posted; of'
   ' the others since when.';

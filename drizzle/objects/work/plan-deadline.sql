@@ -23,6 +23,7 @@ from (
 cross join lateral (
   select d.slot as since, d.ends_at - d.slot as every from due_slot d
   where d.cut is null and d.ends_at > (select storerank_now())
+    and (select storerank_now() - clock_ahead()) between d.slot and d.ends_at
   union all
   select greatest(c.from_slot, p.started_at), p.every
   from period_change c join watch_period p on p.id = c.period_id where p.ended_at is null

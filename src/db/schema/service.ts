@@ -75,6 +75,8 @@ export const accountUsage = pgTable('account_usage', {
   callsPerMinuteLimit: integer('calls_per_minute_limit'),
   /** `ledger_taken()` when the account was read: what is taken beyond it is not in the balance yet. */
   takenMicros: micros('taken_micros').notNull().default(sql`ledger_taken()`),
+  /** How far our clock was ahead of the service's, at the least; null where the service did not say. */
+  aheadS: integer('ahead_s'),
   /** [{store|null, function, normalMicros, highMicros}] as the price list said. */
   prices: jsonb('prices').notNull(),
 })

@@ -23,18 +23,27 @@ export const noRoom = source({
   },
 })
 
-/** Why the database takes no changes; null while it does. */
-export async function readReadOnly({ sql }: Database): Promise<string | null> {
-  const [row] = await sql<
-    { message: string | null }[]
-  >`select message from open_work where kind = 'read_only'`
+/** The sentence of `open_work` about a kind; null while there is none. */
+async function readOpenMessage({ sql }: Database, kind: string): Promise<string | null> {
+  const [row] = await sql<{ message: string | null }[]>`select message from open_work where kind = ${kind}`
   return row?.message ?? null
 }
+
+/** Why the database takes no changes; null while it does. */
+export const readReadOnly = (db: Database): Promise<string | null> => readOpenMessage(db, 'read_only')
 
 export const readOnly = source({
   read: readReadOnly,
   troubles: {
     read_only: (message) => message,
+  },
+})
+
+/** Whether the clocks of the database and of the service show the same. */
+export const clock = source({
+  read: (db) => readOpenMessage(db, 'clock'),
+  troubles: {
+    clock: (message) => message,
   },
 })
 

@@ -41,7 +41,7 @@ export async function startMonitor(
   const server =
     listen === null
       ? null
-      : await startMonitorServer({ metrics: openMetrics(job), isHealthy, isReady, log }, listen)
+      : await startMonitorServer({ metrics: openMetrics(job), sinceLookMs, isReady, log }, listen)
   if (server !== null) log.info({ ...server.address }, 'answering operators: /healthz, /readyz, /metrics')
   const beats =
     heartbeatUrl === null

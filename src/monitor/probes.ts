@@ -2,22 +2,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../db/database.ts'
 import { requireCurrentSchema } from '../db/migrate.ts'
-import type { Probe } from './server.ts'
+import { explainLate, type Probe } from './server.ts'
 import { readPlanDeadline, readReadOnly } from './sources/operation.ts'
 
-/** The scheduler looks every minute, and after trouble every five seconds. */
-const LATE_MS = 180_000
 /** A database that does not answer within that time is not ready. */
 const READY_WITHIN_MS = 3_000
 
 /** @param sinceLookMs how long ago the scheduler looked which jobs are due */
 export function probeHealth(sinceLookMs: () => number): Probe {
-  return async () => {
-    const sinceMs = sinceLookMs()
-    return sinceMs <= LATE_MS
-      ? null
-      : `The schedule was looked at ${Math.round(sinceMs / 1000)} s ago, and should be every minute.`
-  }
+  return async () => explainLate(sinceLookMs())
 }
 
 /**

@@ -104,7 +104,8 @@ const OF_DATABASE: readonly OfDatabase[] = [
     what: 'The login of DATABASE_URL may not do that',
     remedy:
       'The work needs the login that owns the tables of storerank, or may make them; those of ' +
-      'storerank_editor and storerank_reader use `storerank sql`.',
+      'storerank_editor and storerank_reader use `storerank sql`, and one that deploy/monitor.sql made ' +
+      '`storerank status --check`.',
     Kind: ConfigurationError,
   },
   {

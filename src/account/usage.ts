@@ -36,8 +36,8 @@ export async function recordAccountUsage(db: Database, client: AppDataClient): P
   const row = oneRow(
     await db.sql<AccountUsage[]>`
     with gone as (delete from account_usage where fetched_at > clock_timestamp())
-    insert into account_usage (fetched_at, taken_micros, ahead_s, login, timezone, balance_micros, day_limit_micros,
-      day_spent_micros,
+    insert into account_usage (fetched_at, taken_micros, ahead_s, login, timezone, balance_micros,
+      day_limit_micros, day_spent_micros,
       minute_limit_micros, calls_per_minute_limit, prices)
     values (${asked.fetchedAt}, ${asked.takenMicros}, extract(epoch from greatest(
         ${asked.fetchedAt}::timestamptz - ${user.answeredAt}::timestamptz,

@@ -89,12 +89,13 @@ describe('the look before planning', () => {
     [-25, /is 1500 minutes ahead of that of the service/],
     [25, /is 1500 minutes behind that of the service/],
   ] as const)
-    test(`a service ${hours} hours from the database's clock is told, and no other day is bought`, async (t) => {
+    test(`a service ${hours} hours from our clock is told, and no other day is bought`, async (t) => {
       await watch(world, ['yoga'])
       const { context } = await world.openRunner()
       const plan = async () => {
         await executeJob({ ...context, log }, track)
-        const [{ message = null } = {}] = await world.db.sql`select message from open_work where kind = 'clock'`
+        const [{ message = null } = {}] = await world.db
+          .sql`select message from open_work where kind = 'clock'`
         const preview = await previewPlan(world.db, world.settings.budget)
         return { planned: (await readMoney(world.db)).reserved ?? 0, previewed: preview.due, message }
       }

@@ -110,8 +110,8 @@ test('recover says what it charged, and which results cannot be had any more', a
   const sandbox = await startSandbox({ readyMs: 0, login: LOGIN, password: PASSWORD })
   t.after(() => sandbox.close())
   const account = { APP_DATA_URL: sandbox.url, APP_DATA_LOGIN: LOGIN, APP_DATA_PASSWORD: PASSWORD }
-  const call = (args: string[], { url }: { url: string }) =>
-    callCommand(args, { home, env: { DATABASE_URL: url, RECONCILE_QUIET: '1ms', ...account } })
+  const call = (args: string[], { url }: { url: string }, RECONCILE_QUIET = '1ms') =>
+    callCommand(args, { home, env: { DATABASE_URL: url, RECONCILE_QUIET, ...account } })
   const watch = (from: number, to: number) => original.sql`
     insert into keyword_watch (project, store, keyword, location_code, language_code, depth)
     select 'p', 'ios_store', 'yoga ' || n, 2840, 'en', 100 from generate_series(${from}::int, ${to}::int) n`
@@ -132,8 +132,13 @@ test('recover says what it charged, and which results cannot be had any more', a
   await watch(3, 4)
   assert.equal((await call(['run'], original)).code, 0)
 
-  const recovered = await call(['recover'], restored)
+  const recovered = await call(['recover'], restored, '10s')
   assert.equal(recovered.code, 0, recovered.stderr)
+  assert.match(recovered.stderr, /"recovered":\d/)
+  assert.match(
+    recovered.stderr,
+    /This waits until \d{4}-.*: what another copy has sent until now may still arrive\. It may be broken off/,
+  )
   const [books] = await original.sql<{ tasks: number; micros: number }[]>`
     select count(distinct service_id)::int as tasks, sum(amount_micros)::int as micros from charge
     where service_id <> (select service_id from task k join target t on t.id = k.target_id

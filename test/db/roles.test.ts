@@ -161,6 +161,7 @@ describe('the rights of people', () => {
     assert.deepEqual(
       called.map(({ name, callers }) => [name, ...(callers ?? [])]),
       [
+        ['clock_ahead', 'storerank_editor', 'storerank_reader'],
         ['forecast_lines', 'storerank_editor', 'storerank_reader'],
         ['low_balance', 'storerank_editor', 'storerank_reader'],
         ['refuse', 'public', 'storerank_editor', 'storerank_reader'],

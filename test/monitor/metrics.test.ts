@@ -109,6 +109,21 @@ describe('the metrics', () => {
     assert.ok(ageS > 0 && midnightMs + ageS * 1000 <= Date.now(), `${ageS} s`)
   })
 
+  test('of a project that is deleted end', async (t) => {
+    const planning = await createPlanning()
+    t.after(() => planning.drop())
+    const metrics = createMetrics(planning.db, settings(), 0)
+    const countSeries = async () => (await metrics.render()).match(/\{.*project="gone".*\}/g)?.length ?? 0
+    await planning.watch('gone', ['yoga'])
+    await planning.setBudget('gone', { dailyMicros: 5_000_000 })
+    await planning.plan()
+    await planning.measure()
+    await planning.spend('gone', 1_200, new Date())
+    assert.ok((await countSeries()) > 2)
+    await planning.db.sql`call delete_project('gone')`
+    assert.equal(await countSeries(), 0)
+  })
+
   test('have the labels that the manual and its rules name, and none that Prometheus sets', async () => {
     await world.db.sql`
       insert into job_run (job, slot, state, ended_at) values ('track', clock_timestamp(), 'done',

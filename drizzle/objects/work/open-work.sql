@@ -48,8 +48,8 @@ from (
   from (select) s where pg_is_in_recovery()
   union all
   select 'clock', count(*), null,
-    format('The clock of the database server is %s minutes %s that of the service, as it answered last. Set it '
-    'right, as by NTP. Until then nothing is bought that does not run by both clocks.',
+    format('The clock of the database server is %s minutes %s that of the service, as it answered last. '
+    'Set it right, as by NTP. Until then nothing is bought that does not run by both clocks.',
     round(abs(extract(epoch from min(c.ahead))) / 60),
     case when min(c.ahead) > '0' then 'ahead of' else 'behind' end)
   from clock_ahead() c (ahead) where c.ahead <> '0'

@@ -172,10 +172,11 @@ function describeFailed({ job, at, error }: JobLine): string {
 }
 
 export const queue = source({
-  /** pg-boss makes its tables with the first command that works. */
+  /** pg-boss makes its tables with the first command that works; monitoring logins have no right to them. */
   read: async ({ sql }) => {
-    const [row] = await sql<{ there: boolean }[]>`select to_regclass('pgboss.job') is not null as there`
-    if (!row?.there) return []
+    const [row] = await sql<{ isRead: boolean }[]>`
+      select coalesce(has_schema_privilege(to_regnamespace('pgboss')::oid, 'usage'), false) as "isRead"`
+    if (!row?.isRead) return []
     return sql<{ queue: string; state: string; jobs: number }[]>`
       select name as queue, state::text, count(*) as jobs from pgboss.job
       where name in ('post', 'fetch', 'job', 'deliver') and state < 'completed' group by 1, 2 order by 1, 2`

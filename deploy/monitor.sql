@@ -15,7 +15,7 @@ alter role storerank_monitor login password :'password' connection limit 10;
 grant storerank_reader to storerank_monitor;
 grant select on
   account_usage, api_call, audit_difference, call_window, charge, job_run, ledger, post, service_status, spend,
-  spend_change, task
+  task
 to storerank_monitor;
 grant execute on function ledger_taken to storerank_monitor;
 alter role storerank_monitor set statement_timeout = '10s';

@@ -1,8 +1,6 @@
 /** The page in a real browser, as a customer opens it: from the disk, with nothing beside it. */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, type TestContext, test } from 'node:test'
@@ -13,7 +11,7 @@ import { ownSeries } from '../../src/report/summary.ts'
 import { formatPoint } from '../../src/report/words.ts'
 import { asName } from '../../src/text/names.ts'
 import { makeBareReports } from '../support/bare-reports.ts'
-import { launchBrowser, noBrowser, type Visit, visit } from '../support/browser.ts'
+import { findBarriers, launchBrowser, noBrowser, type Visit, visit } from '../support/browser.ts'
 import { createReport, HOSTILE_NAMES } from '../support/report.ts'
 
 const DESK = { width: 1280, height: 900 }
@@ -177,6 +175,20 @@ describe('the page', { skip: noBrowser }, () => {
       const places = await page.locator('tr[id]:visible th small').allTextContents()
       assert.ok(places.length > 0)
       assert.ok(places.every((place) => place.startsWith('iOS JP') && place.includes('#brand')))
+    })
+
+    test('shows all of one country where that is chosen: who moved, who overtook, the matrix', async (t) => {
+      const { page } = await open(t)
+      await page.locator('select[name="place"]').selectOption('iOS JP')
+      await page.locator('#matrix summary').click()
+      const named = page.locator('[data-list]:visible')
+      const lists = await named.evaluateAll((all) => all.map((one) => Number(one.dataset.list)))
+      assert.ok(lists.length > 10)
+      assert.deepEqual([...new Set(lists.map((list) => report.lists[list]?.place))], ['JP'])
+      assert.ok(await page.locator('#scoped').isVisible())
+      await page.locator('select[name="place"]').selectOption('')
+      assert.ok((await named.count()) > lists.length)
+      assert.equal(await page.locator('#scoped').isVisible(), false)
     })
 
     test('opens the chart of the keyword that a mover links to', async (t) => {
@@ -382,19 +394,5 @@ async function plotOf(page: Page): Promise<{ top: number; bottom: number }> {
   return page.locator('.panel svg.chart').evaluate((chart) => {
     const { top, bottom } = (chart as unknown as HTMLElement).dataset
     return { top: Number(top), bottom: Number(bottom) }
-  })
-}
-
-/** What axe-core finds, as rule and element. */
-async function findBarriers(page: Page): Promise<string[]> {
-  await page.evaluate(readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8'))
-  return page.evaluate(async () => {
-    const { axe } = globalThis as unknown as {
-      axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> }
-    }
-    const { violations } = await axe.run()
-    return violations.map(
-      ({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120)).join(' | ')}`,
-    )
   })
 }

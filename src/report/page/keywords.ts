@@ -38,7 +38,9 @@ export function showSparkline({ points }: RankSeries): Markup {
 export function nameKeyword(report: Report, at: Pick<Move, 'list' | 'app'>, shown: Shown): Markup {
   const row = report.series.findIndex(({ list, app }) => list === at.list && app === at.app)
   const name = nameList(report, at.list)
-  return shown.has('keywords') && row >= 0 ? html`<a href="#k${row}">${name}</a>` : html`<span>${name}</span>`
+  return shown.has('keywords') && row >= 0
+    ? html`<a href="#k${row}" data-list="${at.list}">${name}</a>`
+    : html`<span data-list="${at.list}">${name}</span>`
 }
 
 export function showKeywords(report: Report): Markup {
@@ -141,41 +143,31 @@ function showChange(move: Move | undefined, span: Span): Markup {
 
 /** They do nothing without the script, which shows them. */
 function showFilters(report: Report, count: number): Markup {
-  const distinct = (values: readonly string[]) => [...new Set(values)].toSorted()
-  const places = distinct(report.lists.map(({ store, place }) => `${STORE_NAMES[store]} ${place}`))
-  const tags = distinct(report.lists.flatMap(({ tags }) => tags))
   const own = [...report.apps.entries()].filter(([, { role }]) => role === 'own')
+  const apps = own.map(([index]) => [String(index), nameApp(report, index)] as const)
   return html`<form class="filters" id="filters" hidden>
 <label>Search<input type="search" name="text" autocomplete="off"></label>
-${
-  own.length < 2
-    ? ''
-    : select(
-        'app',
-        'App',
-        own.map(([index]) => [String(index), nameApp(report, index)]),
-      )
-}
-${
-  places.length < 2
-    ? ''
-    : select(
-        'place',
-        'Store and country',
-        places.map((place) => [place, place]),
-      )
-}
-${
-  tags.length === 0
-    ? ''
-    : select(
-        'tag',
-        'Tag',
-        tags.map((tag) => [tag, tag]),
-      )
-}
+${apps.length < 2 ? NOTHING : select('app', 'App', apps)}
 ${select('state', 'Show', STATES)}
 <output id="shown" aria-live="polite">${formatCount(count)}</output></form>`
+}
+
+/** Of the whole page: whatever names a keyword. Numbers and charts are of all of them. */
+export function showScope({ lists }: Report): Markup {
+  const distinct = (values: readonly string[]) => [...new Set(values)].toSorted()
+  const choices = (name: string, label: string, values: readonly string[]) =>
+    select(
+      name,
+      label,
+      values.map((value) => [value, value]),
+    )
+  const places = distinct(lists.map(({ store, place }) => `${STORE_NAMES[store]} ${place}`))
+  const tags = distinct(lists.flatMap(({ tags }) => tags))
+  if (places.length < 2 && tags.length === 0) return NOTHING
+  return html`<div class="scope scripted">
+${places.length < 2 ? NOTHING : choices('place', 'Store and country', places)}
+${tags.length === 0 ? NOTHING : choices('tag', 'Tag', tags)}
+<span id="scoped" hidden>Keywords below are of this part; numbers and charts are of all.</span></div>`
 }
 
 const STATES = [
@@ -189,5 +181,5 @@ const STATES = [
 
 function select(name: string, label: string, options: readonly (readonly [string, string])[]): Markup {
   const choices = options.map(([value, text]) => html`<option value="${value}">${text}</option>`)
-  return html`<label>${label}<select name="${name}"><option value="">all</option>${choices}</select></label>`
+  return html`<label>${label}<select name="${name}" form="filters"><option value="">all</option>${choices}</select></label>`
 }

@@ -13,7 +13,7 @@ import { showChanges } from './changes.ts'
 import { collectData, packData } from './data.ts'
 import { showHolders } from './holders.ts'
 import { showIntro } from './intro.ts'
-import { showKeywords } from './keywords.ts'
+import { showKeywords, showScope } from './keywords.ts'
 import { html, type Markup, NOTHING, raw } from './markup.ts'
 import { showMovers, showSummary } from './overview.ts'
 import { showRivals } from './rivals.ts'
@@ -101,7 +101,7 @@ function showHead(
 <p>${formatDay(days[0] ?? '')} to ${formatDay(days.at(-1) ?? '')} · days of ${timezone}${part}</p></div>
 </header>
 <nav aria-label="Sections"><ul>${names.map((name) => html`<li><a href="#${name}">${PARTS[name][0]}</a></li>`)}
-</ul></nav>`
+</ul>${names.includes('keywords') ? showScope(report) : NOTHING}</nav>`
 }
 
 function showFoot({ writtenAt, project }: Report): Markup {
@@ -123,7 +123,9 @@ const SCRIPTS = [
   '../../text/days',
   'marks',
   'chart',
-  ...['elements', 'ranks', 'pointer', 'panel', 'table', 'matrix', 'main'].map((name) => `browser/${name}`),
+  ...['elements', 'ranks', 'scope', 'pointer', 'panel', 'table', 'matrix', 'main'].map(
+    (name) => `browser/${name}`,
+  ),
 ]
 
 let assets: Assets | undefined

@@ -8,6 +8,7 @@ import { drawSpark } from '../chart.js'
 import { find, findAll, make, pen } from './elements.js'
 import { closePanel, openPanel, panel } from './panel.js'
 import { data, rankOf } from './ranks.js'
+import { isInScope, prepareScope } from './scope.js'
 
 const ROWS_SHOWN = 50
 const SPARK = { width: 96, height: 22 }
@@ -60,7 +61,7 @@ const STATES = {
 /** @param {PageRow} row @param {FormData} wanted */
 function isWanted(row, wanted) {
   const [list, app] = data.series[row.series] ?? [0, 0]
-  const { name = '', place = '', tags = [] } = data.lists[list] ?? {}
+  const { name = '' } = data.lists[list] ?? {}
   const is = (/** @type {string} */ field, /** @type {(value: string) => boolean} */ holds) => {
     const value = String(wanted.get(field) ?? '')
     return value === '' || holds(value)
@@ -68,9 +69,8 @@ function isWanted(row, wanted) {
   return (
     is('text', (text) => name.toLowerCase().includes(text.trim().toLowerCase())) &&
     is('app', (value) => value === String(app)) &&
-    is('place', (value) => value === place) &&
-    is('tag', (value) => tags.includes(value)) &&
-    is('state', (value) => STATES[value]?.(row) ?? true)
+    is('state', (value) => STATES[value]?.(row) ?? true) &&
+    isInScope(list)
   )
 }
 
@@ -118,6 +118,7 @@ export function prepareTable() {
     filterRows()
   })
   filters.addEventListener('input', filterRows)
+  prepareScope(filterRows)
   filters.addEventListener('submit', (event) => event.preventDefault())
   filters.hidden = rows.size === 0
   sortRows()

@@ -64,6 +64,11 @@ describe('a project asks', () => {
     assert.deepEqual(await top(10), ['zen 1001 entered'])
     assert.deepEqual(await top(4), [])
     assert.deepEqual(await top(1), ['yoga 1001 left'])
+    const taken = "keyword, movement, array_to_string(instead, ',')"
+    assert.deepEqual(await ask(taken, `entered_left_top(${range()}, 1)`), ['yoga left 8'])
+    assert.deepEqual(await ask(taken, `entered_left_top('fitness', '${LAST}', '${FIRST}', 1)`), [
+      'yoga entered 8',
+    ])
   })
 
   test('for the best, first, average and latest rank, of the whole or by week', async () => {
@@ -208,7 +213,9 @@ describe('a project asks', () => {
       select p.proname as name, p.proargnames @> '{in_tag,in_location}' as takes,
         p.proargnames @> '{keyword}' as keywords
       from pg_proc p
-      where p.pronamespace = 'public'::regnamespace and p.proargnames @> '{from_day,tags,location}'
+      where p.pronamespace = 'public'::regnamespace and (p.proargnames @> '{from_day,tags,location}'
+          or p.proargnames[1] = 'in_project' and p.proargnames && '{from_day,in_day}'
+            and p.pronargdefaults > 0)
         and p.proname not in ('list_daily', 'owed_slots')
       order by 1`
     assert.deepEqual(
@@ -217,7 +224,7 @@ describe('a project asks', () => {
     )
     const asked = async (name: string, of: string) =>
       [...new Set(await ask('keyword', `${name}(${range()}, ${of})`))].join()
-    const without = ['spend_by_target', 'sharing_savings']
+    const without = ['spend_by_target', 'sharing_savings', 'cannibalization', 'coverage_of_titles']
     for (const { name } of functions.filter(({ name, keywords }) => keywords && !without.includes(name))) {
       const of = (what: string) => asked(name, what)
       assert.deepEqual([name, await of("in_location => '2276'")], [name, 'chess'])

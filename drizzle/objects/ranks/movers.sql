@@ -65,12 +65,25 @@ create or replace function entered_left_top(
 ) returns table (
   store text, list text, keyword text, collection text, category text, location text, location_code integer,
   language text, tags text[], weight double precision, app_id text, title text, label text, role text,
-  movement text, rank_before integer, rank_after integer, target_id integer, app integer
+  movement text, rank_before integer, rank_after integer, instead text[], target_id integer, app integer
 ) language sql stable parallel safe
 begin atomic
+  with top as materialized (
+    select d.target_id, d.day, d.app_ids[:in_top] as app_ids from list_daily(in_project, from_day, from_day) d
+    union all
+    select d.target_id, d.day, d.app_ids[:in_top] from list_daily(in_project, to_day, to_day) d
+  )
   select m.store, m.list, m.keyword, m.collection, m.category, m.location, m.location_code, m.language,
     m.tags, m.weight, m.app_id, m.title, m.label, m.role, case when n.is_in then 'entered' else 'left' end,
-    m.rank_before, m.rank_after, m.target_id, m.app
+    m.rank_before, m.rank_after, array(
+      select coalesce(p.label, w.title, w.app_id) from top h
+      cross join unnest(h.app_ids) with ordinality o (app, rank)
+      join top b on b.target_id = h.target_id and b.day <> h.day and o.app <> all(b.app_ids)
+      join app_name w on w.app = o.app
+      left join project_apps(in_project) p on p.app = o.app
+      where h.target_id = m.target_id and h.day = case when n.is_in then from_day else to_day end
+      order by o.rank
+    ), m.target_id, m.app
   from movers(in_project, from_day, to_day, in_tag, in_location) m
   cross join lateral (
     select coalesce(m.rank_before <= in_top, false) as was_in,
@@ -80,4 +93,5 @@ begin atomic
 end;
 comment on function entered_left_top(text, date, date, integer, text, text) is
   'Which apps of a project entered or left the top 10 (or another) of which keyword or chart between two '
-  'days that were both measured. With a tag or a location, on what has it.';
+  'days that were both measured. instead: who came into it where one left, the best first; who left it '
+  'where one entered. With a tag or a location, on what has it.';

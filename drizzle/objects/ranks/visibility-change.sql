@@ -146,3 +146,30 @@ comment on function visibility_movers(text, date, date, text, text, text, intege
   'days have measured, with its rank on both (of several days the middle one) and its part of the change of '
   'visibility and of share of voice, in points. The parts add up to the change. '
   'With a tag or a location, over what has it.';
+
+create or replace function extreme_days(
+  in_project text, from_day date, to_day date, in_tag text default null, in_location text default null
+) returns table (
+  store text, list text, app_id text, title text, label text, role text, best_day date, best numeric,
+  worst_day date, worst numeric, moved_most_on date, moved_by numeric, app integer
+) language sql stable parallel safe
+begin atomic
+  select v.store, v.list, v.app_id, v.title, v.label, v.role,
+    (array_agg(v.day order by v.visibility desc, v.day))[1], max(v.visibility),
+    (array_agg(v.day order by v.visibility, v.day))[1], min(v.visibility),
+    (array_agg(v.day order by abs(c.change) desc nulls last, v.day) filter (where c.change is not null))[1],
+    (array_agg(c.change order by abs(c.change) desc nulls last, v.day))[1], v.app
+  from visibility(in_project, from_day, to_day, in_tag => in_tag, in_location => in_location) v
+  left join (
+    select d.day::date as day, m.app, m.list, m.change
+    from generate_series(from_day + 1, to_day, interval '1 day') d (day)
+    cross join lateral visibility_change(in_project, d.day::date - 1, d.day::date, in_tag => in_tag,
+      in_location => in_location, in_enough => 0.8) m
+  ) c on c.day = v.day and c.app = v.app and c.list = v.list
+  where v.visibility is not null
+  group by v.store, v.list, v.app_id, v.title, v.label, v.role, v.app;
+end;
+comment on function extreme_days(text, date, date, text, text) is
+  'The best and the worst day of each app by visibility, and the day on which it moved most, in points like '
+  'for like: days of which less than four fifths were measured are none of these. With a tag or a location, '
+  'over what has it.';

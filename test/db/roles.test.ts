@@ -53,7 +53,8 @@ async function leaveSomethingInEveryView(): Promise<void> {
   await list.setNow('2026-03-11 13:00+00')
   await list.capture('yoga', SLOT, ['1001'])
   const [app] = await owner`select id from app where app_id = '1001'`
-  await list.describeApp('1001', SLOT, { app: app?.id, version: '1.0' })
+  const [page] = await owner`insert into listing (hash, details) values ('a', '{}') returning hash`
+  await list.describeApp('1001', SLOT, { app: app?.id, version: '1.0', listing_hash: page?.hash })
   await list.describeApp('1001', '2026-03-11 00:00+00', { app: app?.id, version: '1.1' })
   const review = { app: app?.id, review_id: 'r', location_code: 2840, language_code: 'en' }
   await owner`insert into review ${owner({ ...review, first_seen_at: SLOT, last_seen_at: SLOT })}`

@@ -1,6 +1,6 @@
 /** What people ask to decide what to follow and what to change, each by one function of a project. */
 import assert from 'node:assert/strict'
-import { before, beforeEach, describe, test } from 'node:test'
+import { beforeEach, describe, test } from 'node:test'
 import { lasting } from '../support/lasting.ts'
 import { createWatchlist } from '../support/watchlist.ts'
 
@@ -149,36 +149,31 @@ describe('a project asks', () => {
 })
 
 describe('a day is explained', () => {
-  before(async () => {
-    await list.clear()
-  })
-
-  const still = ['1001', ...OTHERS(9)]
-  /** Each app one place further down, the last one first. */
-  const turned = (apps: readonly string[], by: number) => [...apps.slice(-by), ...apps.slice(0, -by)]
+  /** Ours, and 20 others, which change places two by two every day: on average they move by 20/21 places. */
+  const even = ['1001', ...OTHERS(20)]
+  const odd = ['1001', ...OTHERS(20).map((_, n) => String(2020 + (n ^ 1)))]
+  const mean = (before: readonly string[], after: readonly string[]) =>
+    before.reduce((sum, app, n) => sum + Math.abs(after.indexOf(app) - n), 0) / before.length
 
   test('by how far everybody moved: the store, or only ours', async () => {
     for (const keyword of ['yoga', 'zen', 'calm']) await list.addKeyword({ keyword, tags: [keyword] })
     await list.addApp()
     await list.addApp({ app_id: '2020', role: 'competitor' })
     const all = (apps: readonly string[]) => ({ yoga: apps, zen: apps, calm: apps })
-    const swapped = ['1001', '2021', '2020', ...OTHERS(7, 2)]
-    // Two of ten change places each day: 0.2 places on average.
-    for (const n of [2, 4, 6]) await fill([n], all(still))
-    for (const n of [3, 5, 7]) await fill([n], all(swapped))
-    await fill([8], all(['2020', '2021', ...OTHERS(6, 2), '1001', '2028']))
-    await fill([9], all(turned(['2020', '2021', ...OTHERS(6, 2), '1001', '2028'], 5)))
+    for (const n of [2, 4, 6]) await fill([n], all(even))
+    for (const n of [3, 5, 7]) await fill([n], all(odd))
+    const fallen = [...OTHERS(5), '1001', ...OTHERS(15, 5)]
+    const shuffled = [...fallen.slice(7), ...fallen.slice(0, 7)]
+    await fill([8], all(fallen))
+    await fill([9], all(shuffled))
     const columns = 'day, compared, moved, usual, own_change, competitors_change, verdict'
     const from = (more = '') => `market_moves(${range(6, 9)}${more})`
+    const usual = mean(even, odd).toFixed(2)
     assert.deepEqual(await ask(columns, from()), [
-      '2026-03-06 3 0.20 0.20 0.00 1.00 nobody',
-      '2026-03-07 3 0.20 0.20 0.00 -1.00 nobody',
-      '2026-03-08 3 1.60 0.20 -8.00 2.00 everybody',
-      '2026-03-09 3 5.00 0.20 5.00 -5.00 everybody',
-    ])
-    // On the 8th ours falls by eight places, another rises by two, and six by one each: 16 of ten apps.
-    assert.deepEqual(await ask('day, verdict', `${from(', in_times => 12')} where day = '2026-03-08'`), [
-      '2026-03-08 own',
+      `2026-03-06 3 ${usual} ${usual} 0.00 1.00 nobody`,
+      `2026-03-07 3 ${usual} ${usual} 0.00 -1.00 nobody`,
+      `2026-03-08 3 ${mean(odd, fallen).toFixed(2)} ${usual} -5.00 2.00 own`,
+      `2026-03-09 3 ${mean(fallen, shuffled).toFixed(2)} ${usual} -14.00 -14.00 everybody`,
     ])
     assert.deepEqual(await ask('compared', `${from(", 'zen'")} where day = '2026-03-08'`), ['1'])
     // A day of which two of three lists are missing tells nothing, and the days beside it are not compared.

@@ -1,6 +1,6 @@
--- The login of a monitoring system, for `storerank status --check`: it reads the views and the books, no pages
--- and no secrets, and changes nothing. For psql, as the owner of the database, who may make roles, or a
--- superuser, with the password in the environment: MONITOR_DATABASE_PASSWORD=… psql "$DATABASE_URL" -f
+-- The login of a monitoring system, for `storerank status --check`: it reads the views and the books, no
+-- pages and no secrets, and changes nothing. For psql, as the owner of the database, who may make roles, or
+-- a superuser, with the password in the environment: MONITOR_DATABASE_PASSWORD=… psql "$DATABASE_URL" -f
 -- deploy/monitor.sql. It may be run again, for another password, and after an upgrade.
 \set ON_ERROR_STOP on
 \set password ''
@@ -14,8 +14,8 @@ select 'create role storerank_monitor login' where to_regrole('storerank_monitor
 alter role storerank_monitor login password :'password' connection limit 10;
 grant storerank_reader to storerank_monitor;
 grant select on
-  account_usage, api_call, audit_difference, call_window, charge, job_run, ledger, post, service_status, spend,
-  task
+  account_usage, api_call, audit_difference, call_window, charge, job_run, ledger, post, service_status,
+  spend, task
 to storerank_monitor;
 grant execute on function ledger_taken to storerank_monitor;
 alter role storerank_monitor set statement_timeout = '10s';

@@ -1,6 +1,6 @@
--- The login of Grafana: it reads the views and nothing else. For psql, as the owner of the database, who may make
--- roles, or a superuser, with the password in the environment: GRAFANA_DATABASE_PASSWORD=… psql "$DATABASE_URL" -f
--- grafana/login.sql. It may be run again, for another password.
+-- The login of Grafana: it reads the views and nothing else. For psql, as the owner of the database, who
+-- may make roles, or a superuser, with the password in the environment: GRAFANA_DATABASE_PASSWORD=… psql
+-- "$DATABASE_URL" -f grafana/login.sql. It may be run again, for another password.
 \set ON_ERROR_STOP on
 \set password ''
 \getenv password GRAFANA_DATABASE_PASSWORD

@@ -1,5 +1,6 @@
 /** Where to listen, as `storerank start --listen` and OPERATIONS_LISTEN take it. */
 import { networkInterfaces } from 'node:os'
+import { ConfigurationError, UnavailableError } from './errors.ts'
 
 export interface ListenAddress {
   readonly host: string
@@ -16,8 +17,27 @@ export function parseListenAddress(text: string): ListenAddress | null {
   return { host: bracketed ?? host, port: Number(port) }
 }
 
-/** `[::]` takes IPv4 and IPv6; a machine without any address of IPv6 may refuse it, and listens by IPv4. */
-export function onThisMachine(address: ListenAddress, interfaces = networkInterfaces()): ListenAddress {
-  const hasIpv6 = Object.values(interfaces).some((all) => all?.some(({ family }) => family === 'IPv6'))
-  return address.host === '::' && !hasIpv6 ? { ...address, host: '0.0.0.0' } : { ...address }
+/**
+ * `[::]` takes IPv4 and IPv6; a machine without any address of IPv6 may refuse it, and listens by IPv4. Where
+ * a sandbox such as RestrictAddressFamilies of systemd hides the addresses, it is taken at its word.
+ */
+export function onThisMachine(address: ListenAddress, list = networkInterfaces): ListenAddress {
+  return address.host === '::' && !hasIpv6(list) ? { ...address, host: '0.0.0.0' } : { ...address }
+}
+
+function hasIpv6(list: typeof networkInterfaces): boolean {
+  try {
+    return Object.values(list()).some((all) => all?.some(({ family }) => family === 'IPv6'))
+  } catch {
+    return true
+  }
+}
+
+/**
+ * Another program may leave the address, and a network may come up: the unit starts again until then.
+ * @param why what the system says, with its code
+ */
+export function refuseAddress(what: string, { host, port }: ListenAddress, why: string): Error {
+  const Kind = /EADDRINUSE|EADDRNOTAVAIL/.test(why) ? UnavailableError : ConfigurationError
+  return new Kind(`${what} not possible to listen on ${host}:${port}: ${why}`)
 }

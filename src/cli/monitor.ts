@@ -26,7 +26,7 @@ export function openMetrics(
 /**
  * @param sinceLookMs how long ago the scheduler looked which jobs are due
  * @param beatEveryMs for tests: a shorter pause between two heartbeats
- * @throws ConfigurationError when it cannot listen on OPERATIONS_LISTEN
+ * @throws ConfigurationError or UnavailableError when it cannot listen on OPERATIONS_LISTEN
  */
 export async function startMonitor(
   job: JobContext,

@@ -8,8 +8,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
-import { ConfigurationError } from '../errors.ts'
-import { type ListenAddress, onThisMachine } from '../listen-address.ts'
+import { type ListenAddress, onThisMachine, refuseAddress } from '../listen-address.ts'
 import type { Secret } from '../secret.ts'
 import { readIdentifier } from '../service/fields.ts'
 import { whyNot } from '../trouble.ts'
@@ -71,7 +70,7 @@ export function listFew(serviceIds: readonly string[]): { readonly serviceIds?: 
 /**
  * Listens until it is closed.
  * @param url the address that tasks are posted with, for the secret at its end
- * @throws ConfigurationError when it cannot listen there
+ * @throws ConfigurationError or UnavailableError when it cannot listen there
  */
 export async function startReceiver(
   deps: ReceiverDeps,
@@ -89,9 +88,7 @@ export async function startReceiver(
     await app.listen(onThisMachine(listen))
   } catch (cause) {
     await app.close()
-    const { host, port } = listen
-    const why = `${whyNot(cause)}. Choose another address with --listen.`
-    throw new ConfigurationError(`It is not possible to listen on ${host}:${port}: ${why}`, { cause })
+    throw refuseAddress('It is', listen, `${whyNot(cause)}. Choose another address with --listen.`)
   }
   const { address: host, port } = app.server.address() as AddressInfo
   return {

@@ -10,8 +10,7 @@ import type { AddressInfo } from 'node:net'
 import { hrtime } from 'node:process'
 import { MessageChannel, type MessagePort, parentPort, Worker, workerData } from 'node:worker_threads'
 import type { Logger } from 'pino'
-import { ConfigurationError } from '../errors.ts'
-import { type ListenAddress, onThisMachine } from '../listen-address.ts'
+import { type ListenAddress, onThisMachine, refuseAddress } from '../listen-address.ts'
 import { whyNot } from '../trouble.ts'
 import type { Metrics } from './metrics.ts'
 
@@ -66,7 +65,7 @@ const judge = (problem: string | null): Answer => ({
   text: `${problem ?? 'ok'}\n`,
 })
 
-/** @throws ConfigurationError when it cannot listen there */
+/** @throws ConfigurationError or UnavailableError when it cannot listen there */
 export async function startMonitorServer(deps: MonitorDeps, listen: ListenAddress): Promise<MonitorServer> {
   const lookedMs = new Float64Array(new SharedArrayBuffer(Float64Array.BYTES_PER_ELEMENT))
   const note = () => {
@@ -77,10 +76,10 @@ export async function startMonitorServer(deps: MonitorDeps, listen: ListenAddres
   const worker = new Worker(import.meta.filename, { workerData: task })
   worker.on('error', (err) => deps.log.error({ err }, 'operators are not answered any more'))
   const [address] = (await once(worker, 'message')) as [ListenAddress | string]
-  if (typeof address === 'string')
-    throw new ConfigurationError(
-      `OPERATIONS_LISTEN: it is not possible to listen on ${listen.host}:${listen.port}: ${address}.`,
-    )
+  if (typeof address === 'string') {
+    await worker.terminate()
+    throw refuseAddress('OPERATIONS_LISTEN: it is', listen, `${address}.`)
+  }
   const notes = setInterval(note, NOTE_EVERY_MS)
   worker.on('message', async ({ path, answer }: Question) => {
     answer.postMessage(await answerTo(path, deps))

@@ -84,9 +84,15 @@ test('lines in the journal begin with their priority, and nowhere else', () => {
 
 test('all addresses are those of IPv4 where a machine has none of IPv6', () => {
   const all = { host: '::', port: 9090 }
-  const of = (family: 'IPv4' | 'IPv6') =>
+  const of = (family: 'IPv4' | 'IPv6') => () =>
     ({ eth0: [{ family }] }) as unknown as ReturnType<typeof networkInterfaces>
+  /** As RestrictAddressFamilies of the units has it, which leaves out AF_NETLINK. */
+  const hidden = () => {
+    throw new Error('uv_interface_addresses returned Unknown system error 97')
+  }
   assert.deepEqual(onThisMachine(all, of('IPv6')), all)
   assert.deepEqual(onThisMachine(all, of('IPv4')), { host: '0.0.0.0', port: 9090 })
   assert.deepEqual(onThisMachine({ host: '::1', port: 1 }, of('IPv4')), { host: '::1', port: 1 })
+  for (const host of ['127.0.0.1', '::'])
+    assert.deepEqual(onThisMachine({ host, port: 1 }, hidden), { host, port: 1 })
 })

@@ -5,7 +5,7 @@ import { connect, createServer, type Socket } from 'node:net'
 import { afterEach, describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { startReceiver } from '../../src/collect/receiver.ts'
-import { ConfigurationError } from '../../src/errors.ts'
+import { UnavailableError } from '../../src/errors.ts'
 import { Secret } from '../../src/secret.ts'
 import { countStates, depsOf, openOther } from '../post/posting.ts'
 import { lasting } from '../support/lasting.ts'
@@ -228,7 +228,7 @@ describe('a receiver that is stopped', () => {
     await assert.rejects(
       startReceiver({ ...deps, log }, new Secret('http://localhost/x'), { host: '127.0.0.1', port }),
       (error) =>
-        error instanceof ConfigurationError &&
+        error instanceof UnavailableError &&
         error.message ===
           `It is not possible to listen on 127.0.0.1:${port}: another program has that port ` +
             '(EADDRINUSE). Choose another address with --listen.',

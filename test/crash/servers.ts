@@ -24,6 +24,8 @@ export interface PostgresServer extends Server {
   kill(): Promise<void>
   /** Away while `work` runs. */
   stopFor(work: () => Promise<void>): Promise<void>
+  /** A standby while `work` runs, and promoted then. */
+  standBy(work: () => Promise<void>): Promise<void>
 }
 
 /** What `PUT /faults` of the sandbox takes, but its clock. */
@@ -72,13 +74,20 @@ export async function startPostgres(
     throw error
   })
   const { pgCtl } = await reachableBinaries(cluster.folder, cluster.account)
+  const control = async (...args: string[]) => {
+    const options = [...args, '-w', '-D', cluster.dataDirectory]
+    const { code } = await runProgram(pgCtl, options, { account: cluster.account, quiet: true })
+    if (code !== 0) throw new Error(`Postgres does not ${args[0]}: ${await lastErrorLine(cluster)}`)
+  }
+  const restart = (mode: 'fast' | 'immediate') =>
+    control('restart', '-m', mode, '-l', join(cluster.folder, 'server.log'))
   return {
     url: `postgres://${ROLE}:${cluster.password}@127.0.0.1:${port}/postgres`,
-    restart: async (mode) => {
-      const log = join(cluster.folder, 'server.log')
-      const options = ['restart', '-w', '-m', mode, '-D', cluster.dataDirectory, '-l', log]
-      const { code } = await runProgram(pgCtl, options, { account: cluster.account, quiet: true })
-      if (code !== 0) throw new Error(`Postgres does not start again: ${await lastErrorLine(cluster)}`)
+    restart,
+    standBy: async (work) => {
+      await writeFile(join(cluster.dataDirectory, 'standby.signal'), '')
+      await restart('fast')
+      await work().finally(() => control('promote'))
     },
     kill: async () => {
       const lock = await readLockFile(cluster)

@@ -1,17 +1,26 @@
 /** What a long life may not do, as sentences about what it did. */
+
+import type { Told } from './events.ts'
 import type { Held } from './hook.ts'
 import type { DayReport, TableSize } from './measure.ts'
 
 export interface Life {
+  /** Due each day. */
+  readonly tasks: number
   readonly days: readonly DayReport[]
   /** After all has become too old, and housekeeping has run. */
   readonly aged: readonly TableSize[]
   /** Where totals and charges differ then. */
   readonly differences: number
+  /** Measurements that were paid for more than once, or of which the service's list says otherwise. */
+  readonly boughtTwice: number
+  readonly told: readonly Told[]
   /** Tables as they are after the last day, and freshly written. */
   readonly bloat: readonly (TableSize & { readonly freshBytes: number })[]
 }
 
+/** After that an operator has learned it from somebody else. */
+const TOLD_WITHIN_MS = 5 * 60_000
 const MEMORY_GROWTH = 1.1
 /**
  * Two runners of 16 connections at most (ten of their pool, one for permits, one to look who holds a lock,
@@ -53,8 +62,20 @@ const TEMPORARY = [
 ]
 
 /** @returns no sentence when all is well */
-export function findExcesses({ days, aged, bloat, differences }: Life): string[] {
+export function findExcesses(life: Life): string[] {
+  const { days, aged, bloat, differences, boughtTwice, told } = life
   return [
+    ...told
+      .filter(({ afterMs }) => afterMs > TOLD_WITHIN_MS)
+      .map(
+        ({ event, kind, afterMs }) => `Of ${event} ${kind} was told after ${Math.round(afterMs / 1000)} s.`,
+      ),
+    ...days
+      .filter(({ tasks }) => tasks !== life.tasks)
+      .map(({ day, tasks }) => `Day ${day}: ${tasks} of ${life.tasks} measurements are there.`),
+    ...(boughtTwice > 0
+      ? [`${boughtTwice} measurements were paid for twice, or the service's list says otherwise of them.`]
+      : []),
     ...findGrowth(days),
     ...findConnections(days),
     ...findDearer(days),

@@ -27,7 +27,16 @@ import { shortenCallWindow } from '../support/call-window.ts'
 import { migrateLater } from '../support/database.ts'
 import { moveClockByTable } from '../support/moved-clock.ts'
 import type { Life } from './checks.ts'
-import { countConnections, type DayReport, readTables, readWork } from './measure.ts'
+import { copyProduction, failOver, fillDisk, killRunners, type Told } from './events.ts'
+import {
+  countBoughtTwice,
+  countCharged,
+  countConnections,
+  countStored,
+  type DayReport,
+  readTables,
+  readWork,
+} from './measure.ts'
 import { type SoakRunner, startSoakRunner } from './runners.ts'
 import { openYardstick, type Yardstick } from './yardstick.ts'
 
@@ -45,7 +54,7 @@ export interface SoakOptions {
   readonly signal: AbortSignal
 }
 
-interface World {
+export interface World {
   readonly options: SoakOptions
   readonly server: PostgresServer
   readonly sandbox: SandboxServer
@@ -57,6 +66,7 @@ interface World {
   readonly runners: Map<'first' | 'second', SoakRunner>
   /** How often each was started: another process is another life. */
   starts: number
+  readonly told: Told[]
 }
 
 const SETTINGS = {
@@ -95,10 +105,11 @@ export async function liveLong(options: SoakOptions): Promise<Life> {
     days.push(report)
     options.onDay(report)
   }
+  const boughtTwice = await countBoughtTwice(world.db)
   const bloat = await measureBloat(world)
   const aged = await age(world)
   const differences = (await world.db.sql`select from spend_difference`).count
-  return { days, bloat, aged, differences }
+  return { tasks: options.tasks, days, bloat, aged, differences, boughtTwice, told: world.told }
 }
 
 async function openWorld(options: SoakOptions, ends: AsyncDisposableStack): Promise<World> {
@@ -153,6 +164,7 @@ async function openWorld(options: SoakOptions, ends: AsyncDisposableStack): Prom
     yardstick,
     runners: new Map(),
     starts: 0,
+    told: [],
   }
   ends.defer(async () => {
     await Promise.all([...world.runners.values()].map((runner) => runner.stop('SIGKILL')))
@@ -215,6 +227,8 @@ async function leap({ db, sandbox }: World, ms: number, faults: object = {}): Pr
 interface Trouble {
   readonly name: string
   readonly faults?: object
+  /** Before the day, of which it returns how much it let pass, in milliseconds. */
+  begin?(world: World): Promise<number>
   strike?(world: World): Promise<void>
 }
 
@@ -236,7 +250,20 @@ const TROUBLES: Readonly<Record<number, Trouble>> = {
       await startRunner(world, 'second')
     },
   },
+  7: {
+    name: 'both runners are dead',
+    begin: (world) => killRunners(world, (ms) => leap(world, ms)),
+    strike: async (world) => {
+      await startRunner(world, 'first')
+      await startRunner(world, 'second')
+    },
+  },
+  8: { name: 'a copy of the database runs', strike: copyProduction },
+  9: { name: 'the disk is full', strike: fillDisk },
+  10: { name: 'a failover', strike: failOver },
 }
+/** A failover, a copy, a full disk and dead runners come once in it. */
+const CYCLE_DAYS = 14
 
 const UPGRADE: Trouble = {
   name: 'a newer version migrates',
@@ -252,9 +279,10 @@ const UPGRADE: Trouble = {
 }
 
 async function liveOneDay(world: World, day: number): Promise<DayReport> {
-  const trouble = day === world.options.upgradeOn ? UPGRADE : (TROUBLES[day % 8] ?? QUIET)
+  const trouble = day === world.options.upgradeOn ? UPGRADE : (TROUBLES[day % CYCLE_DAYS] ?? QUIET)
   const before = await readWork(world.db)
-  await leap(world, DAY_MS, trouble.faults)
+  const passedMs = (await trouble.begin?.(world)) ?? 0
+  await leap(world, DAY_MS - passedMs, trouble.faults)
   for (const job of DAILY_JOBS) await wake(world, job)
   await trouble.strike?.(world)
   if (trouble.name !== '') await wake(world, 'track')
@@ -290,23 +318,6 @@ async function wake({ db, queue }: World, job: string): Promise<void> {
     // The database restarts.
     if (!/CONNECTION|57P0/.test(String(error.code))) throw error
   })
-}
-
-/** Captures of the slot of the day. */
-async function countStored({ sql }: Database): Promise<number> {
-  const [row] = await sql<{ tasks: number }[]>`
-    select (select count(*) from ranking where slot = date_trunc('day', storerank_now()) and gap is null)
-      + (select count(*) from app_snapshot where slot = date_trunc('day', storerank_now())
-        and gap is null) as tasks`
-  return row?.tasks ?? 0
-}
-
-/** Tasks of the day that are paid. */
-async function countCharged({ sql }: Database): Promise<number> {
-  const [row] = await sql<{ tasks: number }[]>`
-    select coalesce(sum(tasks_charged), 0)::bigint as tasks from spend
-    where scope = 0 and begins_at = date_trunc('day', storerank_now(), 'UTC')`
-  return row?.tasks ?? 0
 }
 
 async function waitUntilDone(world: World, day: number): Promise<void> {

@@ -86,3 +86,31 @@ export async function readTables({ sql: db }: Database): Promise<TableSize[]> {
   }
   return sizes
 }
+
+/** Captures of the slot of the day. */
+export async function countStored({ sql }: Database): Promise<number> {
+  const [row] = await sql<{ tasks: number }[]>`
+    select (select count(*) from ranking where slot = date_trunc('day', storerank_now()) and gap is null)
+      + (select count(*) from app_snapshot where slot = date_trunc('day', storerank_now())
+        and gap is null) as tasks`
+  return row?.tasks ?? 0
+}
+
+/** Measurements that were paid for more than once, or of which the service's list says otherwise. */
+export async function countBoughtTwice({ sql }: Database): Promise<number> {
+  const [row] = await sql<{ tasks: number }[]>`
+    select (
+      select count(*) from (
+        select from charge where kind in ('charge', 'duplicate') group by target_id, slot
+        having count(distinct service_id) > 1) twice
+    ) + (select count(*) from audit_difference) as tasks`
+  return row?.tasks ?? 0
+}
+
+/** Tasks of the day that are paid. */
+export async function countCharged({ sql }: Database): Promise<number> {
+  const [row] = await sql<{ tasks: number }[]>`
+    select coalesce(sum(tasks_charged), 0)::bigint as tasks from spend
+    where scope = 0 and begins_at = date_trunc('day', storerank_now(), 'UTC')`
+  return row?.tasks ?? 0
+}

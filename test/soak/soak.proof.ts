@@ -19,7 +19,7 @@ const TASKS = 60
 
 test('nothing piles up from day to day, and everything goes when it is too old', async (t) => {
   const life = await liveLong({
-    days: 6,
+    days: 10,
     tasks: TASKS,
     upgradeOn: 0,
     logFile: defaultLogFile(),
@@ -27,8 +27,8 @@ test('nothing piles up from day to day, and everything goes when it is too old',
     signal: t.signal,
   })
   assert.deepEqual(
-    life.days.map(({ tasks }) => tasks),
-    Array(6).fill(TASKS),
+    life.told.map(({ kind }) => kind),
+    ['no_run', 'restored', 'no_room', 'read_only'],
   )
   assert.deepEqual(findExcesses(life), [])
 })
@@ -81,9 +81,7 @@ test('what piles up is found', () => {
   const find = (last: Partial<DayReport>, rest: Partial<Life> = {}) =>
     findExcesses({
       days: [day(1), day(2), day(3, last)],
-      aged: [],
-      bloat: [],
-      differences: 0,
+      ...{ tasks: 1_000, aged: [], bloat: [], differences: 0, boughtTwice: 0, told: [] },
       ...rest,
     }).join()
   const held = (changes: object) => ({ runners: { first: { ...HELD, ...changes } } })
@@ -102,6 +100,10 @@ test('what piles up is found', () => {
   // A slower machine is no dearer task.
   assert.equal(find({ cpuMs: 14, yardstickMs: 26 }), '')
   assert.match(find({ yardstickMs: 14 }), /0\.714 of the CPU of a yardstick/)
+  assert.match(find({ tasks: 999 }), /Day 3: 999 of 1000 measurements are there/)
+  assert.match(find({}, { boughtTwice: 1 }), /1 measurements were paid for twice/)
+  const late = { event: 'the copy', kind: 'restored', afterMs: 600_000 }
+  assert.match(find({}, { told: [late] }), /Of the copy restored was told after 600 s/)
   assert.match(find({}, { differences: 2 }), /differ from the charges in 2 places/)
   assert.match(find({}, { aged: [{ table: 'task', rows: 1, bytes: 0 }] }), /task has 1 rows that are older/)
   assert.match(

@@ -45,7 +45,7 @@ const life: Life = await liveLong({
   },
 }).catch((error) => {
   if (!stopping.signal.aborted) throw error
-  return { days, bloat: [], aged: [], differences: 0 }
+  return { tasks: Number(values.tasks), days, bloat: [], aged: [], differences: 0, boughtTwice: 0, told: [] }
 })
 if (stopping.signal.aborted)
   process.stdout.write(
@@ -66,6 +66,8 @@ process.stdout.write('\n what reads more: buffers a task on the second day, on t
 for (const [text, early, late] of findReaders(life)) {
   process.stdout.write(`${early.toFixed(1).padStart(8)} ${late.toFixed(1).padStart(8)}  ${text}\n`)
 }
+for (const { event, kind, afterMs } of life.told)
+  process.stdout.write(`Of ${event} ${kind} was told after ${(afterMs / 1000).toFixed(1)} s.\n`)
 const excesses = findExcesses(life)
 for (const excess of excesses) process.stdout.write(`${excess}\n`)
 process.stdout.write(excesses.length === 0 && days.length > 0 ? '\nNothing piled up.\n' : '')

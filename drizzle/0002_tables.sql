@@ -1,3 +1,16 @@
+CREATE TABLE "app_numbers" (
+	"id" bigint GENERATED ALWAYS AS IDENTITY (sequence name "app_numbers_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
+	"location_code" integer NOT NULL,
+	"day" date NOT NULL,
+	"block" integer NOT NULL,
+	"apps" smallint[] NOT NULL,
+	"votes" integer[],
+	"ratings" smallint[],
+	"price_micros" bigint[],
+	"currency" text,
+	CONSTRAINT "app_numbers_location_code_id_pk" PRIMARY KEY("location_code","id")
+);
+--> statement-breakpoint
 CREATE TABLE "due_slot" (
 	"target_id" integer NOT NULL,
 	"slot" timestamp (6) with time zone NOT NULL,
@@ -115,6 +128,8 @@ ALTER TABLE "alert_channel" ADD COLUMN "problem_kind" text;
 --> statement-breakpoint
 ALTER TABLE "alert_channel" ADD COLUMN "problem" text;
 --> statement-breakpoint
+ALTER TABLE "app" ADD COLUMN "former_developers" jsonb;
+--> statement-breakpoint
 ALTER TABLE "category" ADD COLUMN "kind" text DEFAULT 'chart' NOT NULL;
 --> statement-breakpoint
 ALTER TABLE "category" ADD COLUMN "listings" bigint;
@@ -142,6 +157,10 @@ ALTER TABLE "ledger" ADD COLUMN "hold_reason" text;
 ALTER TABLE "ledger" ADD COLUMN "account" text;
 --> statement-breakpoint
 ALTER TABLE "project" ADD COLUMN "digest_channel" text;
+--> statement-breakpoint
+ALTER TABLE "ranking" ADD COLUMN "paid_ids" integer[];
+--> statement-breakpoint
+ALTER TABLE "ranking" ADD COLUMN "paid_places" smallint[];
 --> statement-breakpoint
 ALTER TABLE "restore_check" ADD COLUMN "places" text[] DEFAULT '{}' NOT NULL;
 --> statement-breakpoint

@@ -9,8 +9,9 @@
 -- for the apps. What is to be sent has to be a constant or a value of an outer query. A function of (project,
 -- from, to) that is strict is not inlined, and sends its range.
 create or replace view ranking_row as
-select r.target_id, r.slot, r.captured_at, r.gap, r.reason, r.depth, r.results_count, r.app_ids, r.absolute
-  from distributed_ranking r;
+select r.target_id, r.slot, r.captured_at, r.gap, r.reason, r.depth, r.results_count, r.app_ids, r.absolute,
+  r.paid_ids, r.paid_places
+from distributed_ranking r;
 
 create or replace view ranking_slot as
 select p.project, h.store, h.list, h.keyword, h.collection, h.category, p.location, h.location_code,

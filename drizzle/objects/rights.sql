@@ -17,7 +17,8 @@ from public;
 grant usage on schema public to storerank_editor, storerank_reader;
 grant select on
   account_history, alert_history, alert_kind, alert_problem, app_change, app_history, app_listing, app_name,
-  app_review, app_slot, asked_interval, asked_period, audit_problem, backlog, budget_use, call_minute,
+  app_number, app_review, app_slot, asked_interval, asked_period, audit_problem, backlog, budget_use,
+  call_minute,
   channel_problem, charge_line, charge_problem, ended_task, job_outcome, known_job, list_follow,
   list_period, list_watch, money_zone, open_slot, open_work, owed_slot, pending_ranking, pending_slot,
   pending_snapshot, place_problem, plan_deadline, project_app, project_event, project_list, project_problem,

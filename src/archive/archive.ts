@@ -4,7 +4,7 @@
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Database, Transaction } from '../db/database.ts'
+import type { Database, SqlRunner, Transaction } from '../db/database.ts'
 import { inPiece } from '../db/pieces.ts'
 import { sql } from '../db/sql.ts'
 import { ConfigurationError } from '../errors.ts'
@@ -30,7 +30,9 @@ export interface Archived {
   readonly isDropped: boolean
 }
 
-const TABLES = ['ranking', 'app_snapshot'] as const
+/** The numbers of apps first: they are pruned with the rankings of their month. */
+const TABLES = ['app_numbers', 'ranking', 'app_snapshot'] as const
+type Month = Omit<Partition, 'table'> & { readonly table: (typeof TABLES)[number] }
 /** Results are awaited for 32 days. */
 const CLOSED_AFTER_DAYS = 33
 
@@ -40,13 +42,11 @@ const CLOSED_AFTER_DAYS = 33
  *   and when a file stands there that differs
  */
 export async function* archiveMonths(db: Database, options: ArchiveOptions): AsyncGenerator<Archived> {
-  const months = (await Promise.all(TABLES.map((table) => listPartitions(db.sql, table))))
+  const months = (await Promise.all(TABLES.map((table) => listMonths(db.sql, table))))
     .flat()
     .filter(({ ends }) => ends.getTime() <= options.before.getTime())
     .sort(
-      (a, b) =>
-        a.begins.getTime() - b.begins.getTime() ||
-        TABLES.indexOf(a.table as 'ranking') - TABLES.indexOf(b.table as 'ranking'),
+      (a, b) => a.begins.getTime() - b.begins.getTime() || TABLES.indexOf(a.table) - TABLES.indexOf(b.table),
     )
   await refuseUnfinished(db, months, options.drops)
   await requireFolder(options.folder)
@@ -62,6 +62,14 @@ export async function* archiveMonths(db: Database, options: ArchiveOptions): Asy
       await inPiece(db, 'Dropping a month of the history', (tx) => dropMonth(tx, month, rows))
     yield { file, rows, isNew, isDropped: options.drops }
   }
+}
+
+async function listMonths(db: SqlRunner, table: Month['table']): Promise<Month[]> {
+  if (table !== 'app_numbers') return (await listPartitions(db, table)).map((month) => ({ ...month, table }))
+  return db<Month[]>`
+    select 'app_numbers' as table, 'app_numbers' as name, m.begins at time zone 'UTC' as begins,
+      (m.begins + interval '1 month') at time zone 'UTC' as ends
+    from (select distinct date_trunc('month', day::timestamp) as begins from app_numbers) m`
 }
 
 async function requireFolder(folder: string): Promise<void> {
@@ -85,7 +93,7 @@ function describeDifference(file: string, difference: string): string {
  * A month is final when everything that was due in it is in the history; it is needed while a task of it is
  * there.
  */
-async function refuseUnfinished(db: Database, months: readonly Partition[], drops: boolean): Promise<void> {
+async function refuseUnfinished(db: Database, months: readonly Month[], drops: boolean): Promise<void> {
   const ends = months.at(-1)?.ends
   if (ends === undefined) return
   const [row] = await db.sql<{ limit: Date; open: Date | null; tasks: Date | null }[]>`
@@ -126,11 +134,9 @@ async function refuseUnfinished(db: Database, months: readonly Partition[], drop
  * Under the lock of the table nothing can have come since it was compared: rows of the history are added and
  * never changed.
  */
-async function dropMonth(
-  tx: Transaction,
-  { table, name, begins, ends }: Partition,
-  rows: number,
-): Promise<void> {
+async function dropMonth(tx: Transaction, month: Month, rows: number): Promise<void> {
+  const { table, name, begins, ends } = month
+  if (table === 'app_numbers') return deleteNumbers(tx, month, rows)
   // As readers lock them, and DROP TABLE would: the table first.
   await tx`lock table only ${sql.identifier(table)} in access exclusive mode`
   await tx`lock table ${sql.identifier(name)} in access exclusive mode`
@@ -138,23 +144,40 @@ async function dropMonth(
     select (select count(*) from ${sql.identifier(name)}) as rows,
       exists (select 1 from task where slot >= ${begins}
       and slot < ${ends}) as tasks`
-  if (found?.rows !== rows || found.tasks) {
-    throw new ConfigurationError(
-      `${name} has changed since it was archived, and was not dropped. Run it again.`,
-    )
-  }
+  if (found?.rows !== rows || found.tasks) throw changed(name)
   await tx`drop table ${sql.identifier(name)}`
 }
 
+async function deleteNumbers(tx: Transaction, { name, begins, ends }: Month, rows: number): Promise<void> {
+  const [gone] = await tx<{ rows: number }[]>`
+    with gone as (
+      delete from app_numbers where day >= (${begins} at time zone 'UTC')::date
+        and day < (${ends} at time zone 'UTC')::date
+      returning apps
+    )
+    select coalesce(sum(cardinality(apps)), 0)::int as rows from gone`
+  if (gone?.rows !== rows) throw changed(name)
+}
+
+const changed = (name: string) =>
+  new ConfigurationError(`${name} has changed since it was archived, and was not dropped. Run it again.`)
+
 const TARGET = 't.store, t.function, t.subject, t.category, t.location_code, t.language_code'
 
-const QUERIES: Readonly<Record<Partition['table'], (month: Partition) => string>> = {
+const QUERIES: Readonly<Record<Month['table'], (month: Month) => string>> = {
+  app_numbers: ({ begins, ends }) => `
+    select day, store, app_id, location_code, votes, rating, price, currency from app_number
+    where day >= '${begins.toISOString().slice(0, 10)}' and day < '${ends.toISOString().slice(0, 10)}'
+    order by day, location_code, store, app_id, written`,
   ranking: ({ begins, ends }) => `
     select h.slot, h.target_id, ${TARGET}, h.captured_at, h.gap, h.reason, h.depth, h.results_count,
       case when h.gap is null then t.check_url end as check_url, case when h.app_ids is not null then array(
         select a.app_id from unnest(h.app_ids) with ordinality i (id, place) left join app a on a.id = i.id
           order by i.place
-      ) end as app_ids, h.absolute
+      ) end as app_ids, h.absolute, case when h.paid_ids is not null then array(
+        select a.app_id from unnest(h.paid_ids) with ordinality i (id, place) left join app a on a.id = i.id
+          order by i.place
+      ) end as paid_app_ids, h.paid_places
     from ranking_row h left join target t on t.id = h.target_id
     where h.slot >= '${begins.toISOString()}' and h.slot < '${ends.toISOString()}'
     order by h.slot, h.target_id`,
@@ -169,7 +192,4 @@ const QUERIES: Readonly<Record<Partition['table'], (month: Partition) => string>
     from ${name} h left join target t on t.id = h.target_id left join app a on a.id = h.app
       left join listing l on l.hash = h.listing_hash
     order by h.slot, h.target_id`,
-  page: () => {
-    throw new Error('Pages are no part of an archive.')
-  },
 }

@@ -4,6 +4,7 @@
  */
 import type { Database } from '../db/database.ts'
 import type { Store } from '../service/functions.ts'
+import { createWritten, type WrittenNumbers } from './numbers.ts'
 
 export interface SeenApp {
   readonly appId: string
@@ -25,6 +26,8 @@ export type AppIds = (store: Store, appId: string) => number | undefined
 export interface Dictionary {
   /** Upserts these apps and returns their ids. */
   resolveAppIds(seen: readonly SeenApps[]): Promise<AppIds>
+  /** Of these apps, as this process knows it. */
+  readonly written: WrittenNumbers
 }
 
 /** Ids are cached after their commit only. When the bound is reached the cache begins again. */
@@ -55,6 +58,7 @@ export function createDictionary(
     return cache.ids
   }
   return {
+    written: createWritten(),
     resolveAppIds: async (seen) => {
       const known = present()
       const missing = onePerApp(seen, (store, appId) => !known[store].has(appId))
@@ -106,7 +110,11 @@ async function upsertApps(db: Database, apps: readonly App[]): Promise<AppRow[]>
       changed as (
         update app a set updated_at = storerank_now(), title = coalesce(s.title, a.title),
           developer = coalesce(s.developer, a.developer), icon = coalesce(s.icon, a.icon),
-            url = coalesce(s.url, a.url)
+            url = coalesce(s.url, a.url),
+          former_developers = case when s.developer <> a.developer
+            then coalesce(a.former_developers, '[]') || jsonb_build_object('developer', a.developer,
+              'until', (storerank_now() at time zone 'UTC')::date)
+            else a.former_developers end
         from seen s
         where a.id = s.id
           and (a.title is null or a.updated_at < storerank_now()

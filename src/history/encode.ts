@@ -1,9 +1,10 @@
 /** Pure: fetched results as the rows that the history stores. */
 import { createHash } from 'node:crypto'
 import type { Fetched } from '../collect/fetch.ts'
-import type { AppReviewsResult, InfoResult, SearchResult } from '../service/results.ts'
+import type { AppReviewsResult, InfoResult, RankedApp, SearchResult } from '../service/results.ts'
 import type { Capture } from './captures.ts'
 import type { AppIds, SeenApps } from './dictionary.ts'
+import type { SeenNumbers } from './numbers.ts'
 import type { RankingCapture } from './rankings.ts'
 import type { SeenReview } from './reviews.ts'
 import type { AppPage, SnapshotCapture } from './snapshots.ts'
@@ -13,9 +14,31 @@ type Of<Kind extends Fetched['kind']> = Extract<Fetched, { kind: Kind }>
 /** Pure: what a search or a chart ranked, as a row of the history. */
 export function toRanking(fetched: Of<'ranking'>, idOf: AppIds): RankingCapture {
   const { item, search, incomplete } = fetched
-  const { apps, absolute, resultsCount } = search ?? { apps: [], absolute: null, resultsCount: 0 }
-  const appIds = apps.map((app) => (app === null ? 0 : (idOf(item.store, app.appId) ?? 0)))
-  return { ...captureOf(fetched, search), resultsCount, incomplete, appIds, absolute }
+  const { apps, absolute, paid, resultsCount } = search ?? NOTHING_FOUND
+  const numberOf = (app: RankedApp | null) => (app === null ? 0 : (idOf(item.store, app.appId) ?? 0))
+  const capture = {
+    ...captureOf(fetched, search),
+    resultsCount,
+    incomplete,
+    appIds: apps.map(numberOf),
+    absolute,
+  }
+  return { ...capture, paid: paid.map(({ app, place }) => ({ id: numberOf(app), place })) }
+}
+
+const NOTHING_FOUND = { apps: [], absolute: null, paid: [], resultsCount: 0 }
+
+/** Pure: the numbers of all apps that a search or a chart shows; none when it does not say where and when. */
+export function toNumbers(fetched: Fetched, idOf: AppIds): SeenNumbers[] {
+  if (fetched.kind !== 'ranking') return []
+  const { item, search } = fetched
+  const { locationCode, datetime } = search ?? { locationCode: null, datetime: null }
+  if (locationCode === null || datetime === null) return []
+  const day = datetime.toISOString().slice(0, 10)
+  return listedApps(fetched).flatMap(({ appId, numbers }): SeenNumbers[] => {
+    const id = idOf(item.store, appId)
+    return id === undefined ? [] : [{ id, locationCode, day, numbers }]
+  })
 }
 
 /** Pure: an app's page as a row of the history. */
@@ -125,12 +148,18 @@ function toPage(info: InfoResult): AppPage {
   }
 }
 
+/** Ranked or advertised. */
+function listedApps({ search }: Of<'ranking'>): RankedApp[] {
+  if (search === null) return []
+  return [...search.apps.filter((app) => app !== null), ...search.paid.map(({ app }) => app)]
+}
+
 /** Pure: every app that a result speaks of, for the dictionary. */
 export function appsOf(fetched: Fetched): SeenApps {
   const { store } = fetched.item
   switch (fetched.kind) {
     case 'ranking':
-      return { store, apps: fetched.search?.apps.filter((app) => app !== null) ?? [] }
+      return { store, apps: listedApps(fetched) }
     case 'snapshot': {
       if (fetched.info === null) return { store, apps: [] }
       const { appId, title, developer, icon, url } = fetched.info

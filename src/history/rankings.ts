@@ -13,6 +13,8 @@ export interface RankingCapture extends Capture {
   readonly incomplete: string | null
   /** Absolute ranks beside them, null where none differs. */
   readonly absolute: readonly number[] | null
+  /** Advertised apps by their dictionary ids, from top to bottom, each at its place among all results. */
+  readonly paid: readonly { readonly id: number; readonly place: number }[]
 }
 
 /**
@@ -28,22 +30,29 @@ export async function insertRankings(
     with result as (
       select * from unnest(
         ${captures.map((capture) => capture.resultsCount)}::bigint[],
-        ${captures.map((capture) => `{${capture.appIds.join(',')}}`)}::text[],
+        ${captures.map((capture) => asArray(capture.appIds))}::text[],
         ${captures.map((capture) => capture.incomplete)}::text[],
-        ${captures.map(({ absolute }) => (absolute === null ? null : `{${absolute.join(',')}}`))}::text[],
+        ${captures.map(({ absolute }) => absolute && asArray(absolute))}::text[],
+        ${captures.map(({ paid }) => asArrayOfAny(paid.map(({ id }) => id)))}::text[],
+        ${captures.map(({ paid }) => asArrayOfAny(paid.map(({ place }) => place)))}::text[],
         ${columnsOf(captures)}
-      ) as r (results_count, app_ids, incomplete, absolute, ${CAPTURE_COLUMNS})
+      ) as r (results_count, app_ids, incomplete, absolute, paid_ids, paid_places, ${CAPTURE_COLUMNS})
     ),
     ${collected(captures)},
     stored as (
       select c.target_id, c.slot, coalesce(r.captured_at, clock_timestamp()) as captured_at, c.depth,
-        r.results_count, r.app_ids, r.absolute, r.incomplete
+        r.results_count, r.app_ids, r.absolute, r.incomplete, r.paid_ids, r.paid_places
       from collected c join result r using (service_id)
     )
     select array(select service_id from collected) as ids,
       store_rankings(array_agg(target_id), array_agg(slot), array_agg(captured_at), array_agg(depth),
         array_agg(results_count),
-        array_agg(app_ids), array_agg(absolute), array_agg(incomplete))
+        array_agg(app_ids), array_agg(absolute), array_agg(incomplete), array_agg(paid_ids),
+        array_agg(paid_places))
     from stored`
   return rows.flatMap(({ ids }) => ids)
 }
+
+/** As the text of an array in Postgres. */
+const asArray = (numbers: readonly number[]) => `{${numbers.join(',')}}`
+const asArrayOfAny = (numbers: readonly number[]) => (numbers.length === 0 ? null : asArray(numbers))

@@ -43,7 +43,14 @@ export async function pruneHistory(db: Database, keepMs: number | null, signal?:
   } as const
   const ranking = await prune(db, { ...rule, name: 'Pruning the history', table: 'ranking' }, signal)
   const snapshot = await prune(db, { ...rule, name: 'Pruning the history', table: 'app_snapshot' }, signal)
+  if (ranking.months > 0) await inPiece(db, 'Pruning the history', pruneNumbers)
   return { rows: ranking.rows + snapshot.rows, months: ranking.months + snapshot.months }
+}
+
+/** The numbers of apps go with the searches and charts of their month, which showed them. */
+async function pruneNumbers(tx: Transaction): Promise<void> {
+  const [oldest] = await listPartitions(tx, 'ranking')
+  if (oldest) await tx`delete from app_numbers where day < (${oldest.begins} at time zone 'UTC')::date`
 }
 
 /**

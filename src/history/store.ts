@@ -1,6 +1,6 @@
 /**
- * Storing a batch of fetched results: the dictionary first, then captures, task states and charges in one
- * transaction. A batch that the database refuses is halved until the bad result stands alone; the rest is
+ * Storing a batch of fetched results: the dictionary and the apps' numbers first, then captures, task states
+ * and charges in one transaction. A batch that the database refuses is halved until the bad result stands alone; the rest is
  * stored.
  */
 import { gunzipSync } from 'node:zlib'
@@ -21,7 +21,8 @@ import {
 import { logFailedResults } from '../ledger/task-log.ts'
 import type { Logger } from '../log.ts'
 import type { AppIds, Dictionary } from './dictionary.ts'
-import { appsOf, toPages, toRanking, toReviews, toReviewsSnapshot, toSnapshot } from './encode.ts'
+import { appsOf, toNumbers, toPages, toRanking, toReviews, toReviewsSnapshot, toSnapshot } from './encode.ts'
+import { writeNumbers } from './numbers.ts'
 import { insertPages } from './pages.ts'
 import { insertRankings } from './rankings.ts'
 import { upsertReviews } from './reviews.ts'
@@ -79,6 +80,8 @@ async function storeWhole(
   finish?: FinishBatch,
 ): Promise<StoredBatch> {
   const ids = await deps.dictionary.resolveAppIds(batch.map(appsOf))
+  const numbers = batch.flatMap((fetched) => toNumbers(fetched, ids))
+  await writeNumbers(deps.db, deps.dictionary.written, numbers)
   return deps.db.begin(async (tx) => {
     const stored = await storeBatch(tx, deps, batch, ids)
     await finish?.(tx)

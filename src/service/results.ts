@@ -10,6 +10,7 @@ export {
   parseAppInfoResult,
   parseInfoResult,
 } from './info-result.ts'
+export type { ListedNumbers } from './listed-numbers.ts'
 export type { Price, Rating } from './rating-and-price.ts'
 export type { RefusedItem } from './refused-items.ts'
 export {

@@ -20,11 +20,14 @@ import {
   wireTimestamp,
 } from './fields.ts'
 import type { Store } from './functions.ts'
+import { isSameNumbers, readNumbers } from './listed-numbers.ts'
 import { price, rating } from './rating-and-price.ts'
 import { describeUncounted, type ReadItems, readItems } from './refused-items.ts'
 
 /** An app as a search or a chart shows it. */
 export type RankedApp = ReturnType<typeof readApp>
+/** An advertisement: which app stands there, and at which place among all results, from 1. */
+export type PaidApp = { readonly place: number; readonly app: RankedApp }
 /** The ranks of a search or a chart, as the collector stores them. */
 export type SearchResult = ReturnType<typeof parseSearchResult>
 /** Everything that an app_searches task gives. */
@@ -55,15 +58,27 @@ const searchPage = wireRecord({
 })
 
 /**
- * Reads `result[0]` of an app_searches or app_list task. Items that are not organic (paid, bundles) are not
- * ranked; unknown fields are ignored.
+ * Reads `result[0]` of an app_searches or app_list task. Items that are not organic are not ranked:
+ * advertisements are given apart, others (bundles) are passed over; unknown fields are ignored.
  * @param asked the store that was asked: items of the other one break the contract; without it, each is of
  *   the store that its type names
  * @throws UnreadableError with the path of the field that breaks the contract, also when no item can be read
  */
 export function parseSearchResult(result: unknown, asked: Store | null = null) {
   const { items, ...search } = readSearch(result, (sent, index) => readItem(sent, index, asked))
-  return { ...search, ...listByRank(items) }
+  return { ...search, ...listByRank(items), paid: readPaid(result, asked) }
+}
+
+/** The advertisements, from top to bottom; one that cannot be read is passed over, as no rank hangs on it. */
+function readPaid(result: unknown, asked: Store | null): PaidApp[] {
+  const { items } = result as { items?: unknown }
+  return (Array.isArray(items) ? items : []).flatMap((sent: unknown, index): PaidApp[] => {
+    if (!isObject(sent) || typeof sent.type !== 'string' || !sent.type.endsWith('_paid')) return []
+    const appId = readListedAppId(sent.app_id, sent.type, asked)
+    const place = readRank(sent.rank_absolute)
+    if (appId === null || place === null) return []
+    return [{ place, app: readRemembered(sent, appId, index) }]
+  })
 }
 
 function listByRank(items: readonly Item[]) {
@@ -88,7 +103,7 @@ function listByRank(items: readonly Item[]) {
  */
 export function parseAppSearchesResult(result: unknown) {
   const { items, ...search } = readSearch(result, readRankedItem)
-  return { ...search, items: items.map(({ app, ...item }) => ({ ...item, ...app })) }
+  return { ...search, items: items.map(({ app: { numbers, ...app }, ...item }) => ({ ...item, ...app })) }
 }
 
 /**
@@ -195,14 +210,18 @@ function readItem(sent: unknown, index: number, asked: Store | null = null) {
   }
   const appId =
     readListedAppId(sent.app_id, sent.type, asked) ?? refuse(index, 'app_id', ruleOfId(sent, asked))
-  const before = lastRead.get(appId)
   return {
     /** Place among the organic results, from 1 (`rank_group`). */
     rank: readRank(sent.rank_group) ?? refuse(index, 'rank_group', RANK_RULE),
     /** Place among all results, from 1 (`rank_absolute`). */
     absolute: readRank(sent.rank_absolute) ?? refuse(index, 'rank_absolute', RANK_RULE),
-    app: before !== undefined && isSame(sent, before) ? before : remember(readApp(sent, appId, index)),
+    app: readRemembered(sent, appId, index),
   }
+}
+
+function readRemembered(sent: Record<string, unknown>, appId: string, index: number): RankedApp {
+  const before = lastRead.get(appId)
+  return before !== undefined && isSame(sent, before) ? before : remember(readApp(sent, appId, index))
 }
 
 function isSame(sent: Record<string, unknown>, before: RankedApp): boolean {
@@ -210,7 +229,8 @@ function isSame(sent: Record<string, unknown>, before: RankedApp): boolean {
     (sent.title ?? null) === before.title &&
     (sent.developer ?? null) === before.developer &&
     (sent.icon ?? null) === before.icon &&
-    (sent.url ?? null) === before.url
+    (sent.url ?? null) === before.url &&
+    isSameNumbers(sent, before.numbers)
   )
 }
 
@@ -229,6 +249,7 @@ function readApp(sent: Record<string, unknown>, appId: string, index: number) {
     icon: readText('icon', MAX_URL_LENGTH),
     /** Page of the app in the store. */
     url: readText('url', MAX_URL_LENGTH),
+    numbers: readNumbers(sent),
   }
 }
 

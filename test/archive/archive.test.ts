@@ -28,6 +28,7 @@ let folder: string
 beforeEach(async () => {
   folder = await mkdtemp(join(home, 'to-'))
   await planning.clear()
+  await db.sql`truncate app_numbers`
   for (const table of ['ranking', 'app_snapshot', 'page'])
     for (const { name } of await db.sql<{ name: string }[]>`
       select inhrelid::regclass::text as name from pg_inherits where inhparent = ${table}::text::regclass`)
@@ -41,10 +42,11 @@ beforeEach(async () => {
   await db.sql`insert into app (store, app_id, title) values ('ios_store', '1002', 'Zen'),
     ('ios_store', 'odd "id", \\ {x}', 'Odd')`
   await db.sql`
-    insert into ranking (target_id, slot, captured_at, depth, results_count, app_ids, absolute, reason)
+    insert into ranking (target_id, slot, captured_at, depth, results_count, app_ids, absolute, paid_ids,
+      paid_places)
     select t.id, '2026-01-30', '2026-01-30 00:05:06.123456+00', 100, 9007199254740993, array[
       (select id from app where app_id = '1002'), 0, (select id from app where app_id like 'odd%')],
-        '{1,3,4}', null
+        '{1,3,4}', array(select id from app where app_id like 'odd%'), '{2}'
     from target t where t.subject = 'yoga'`
   await db.sql`update target set check_url = 'https://example.com/?a=1' where subject = 'yoga'`
   await db.sql`insert into listing (hash, title, description, images, details)
@@ -154,6 +156,8 @@ describe('an archive', () => {
       check_url: 'https://example.com/?a=1',
       app_ids: ['1002', null, 'odd "id", \\ {x}'],
       absolute: [1, 3, 4],
+      paid_app_ids: ['odd "id", \\ {x}'],
+      paid_places: [2],
     })
     const [page] = await read(`select * from '${folder}/app_snapshot-2026-01.parquet' where gap is null`)
     assert.deepEqual(
@@ -182,6 +186,28 @@ describe('an archive', () => {
     assert.deepEqual(left?.slot, new Date('2026-03-01'))
     assert.deepEqual(await archive('2026-03-01', true), [])
     assert.equal((await planning.closeSlots()).missed, 0)
+  })
+
+  test('has the numbers of apps, entry for entry, and drops those of its months alone', async () => {
+    await db.sql`
+      insert into app_numbers (location_code, day, block, apps, votes, ratings, price_micros, currency)
+      select 2840, day::date, a.id / 32768, array[a.id % 32768], array[7], null, '{990000}', 'USD'
+      from app a, unnest(array['2026-01-31', '2026-02-01', '2026-03-01']) day where a.app_id = '1002'`
+    assert.deepEqual(told(await archive('2026-03-01', true)).slice(0, 1), [
+      'app_numbers-2026-01.parquet 1 new dropped',
+    ])
+    const query = `select day::text as day, * exclude (day) from '${folder}/app_numbers-2026-02.parquet'`
+    assert.deepEqual(await read(query), [
+      {
+        ...{ day: '2026-02-01', store: 'ios_store', app_id: '1002', location_code: 2840, votes: 7 },
+        ...{ rating: null, price: 0.99, currency: 'USD' },
+      },
+    ])
+    const left = await db.sql`select day::text from app_numbers`
+    assert.deepEqual(
+      left.map(({ day }) => day),
+      ['2026-03-01'],
+    )
   })
 
   test('refuses a file that differs in a value, in length, or is none, and drops nothing', async () => {

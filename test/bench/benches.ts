@@ -109,6 +109,7 @@ export const BENCHES: Readonly<Record<string, Bench>> = {
       'results a second': plain('/s'),
       'bytes an observation: the history': plain(),
       'bytes an observation: the history and its charges': atMost(9),
+      'bytes an observation: with the numbers of apps': atMost(10),
     },
     measure: measureStored,
   },

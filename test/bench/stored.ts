@@ -4,7 +4,7 @@ import type { Database } from '../../src/db/database.ts'
 import { createDictionary } from '../../src/history/dictionary.ts'
 import { makePartitionsAhead } from '../../src/history/partitions.ts'
 import { storeFetched } from '../../src/history/store.ts'
-import type { RankedApp } from '../../src/service/results.ts'
+import type { ListedNumbers, RankedApp } from '../../src/service/results.ts'
 import { TIMINGS } from '../../src/timings.ts'
 import type { Measured } from './bars.ts'
 
@@ -43,12 +43,23 @@ async function prepareBatch(db: Database, day: number): Promise<Fetched[]> {
   return tasks.map(({ serviceId }, keyword) => toResult(serviceId, keyword, day))
 }
 
+/**
+ * 10 to a million votes, evenly over the orders of magnitude, which grow by 0.05 % a day on average; one in
+ * 25 ratings moves by a hundredth, one app in twelve is paid. So a little over half of the apps change a day.
+ */
+function numbersOf(app: number, day: number): ListedNumbers {
+  const first = 10 ** (1 + (5 * app) / APPS)
+  const votes = Math.floor(first * (1 + (0.001 * day * ((app * 7919) % 1000)) / 1000))
+  const rating = 300 + ((app + Math.floor((app + day) / 25)) % 200)
+  return { votes, rating, priceMicros: app % 12 === 0 ? 2_990_000 : 0, currency: 'USD' }
+}
+
 /** Neighbours change places from day to day, as ranks do. */
 function toResult(serviceId: string, keyword: number, day: number): Fetched {
   const apps = Array.from({ length: APPS_PER_RESULT }, (_, place): RankedApp => {
     const app = (keyword * 37 + (place ^ (day & 7))) % APPS
     const shown = { title: `The title of app ${app}`, developer: null, icon: null, url: null }
-    return { appId: String(1_000_000_000 + app), ...shown }
+    return { appId: String(1_000_000_000 + app), ...shown, numbers: numbersOf(app, day) }
   })
   const asked = { kind: 'advanced', html: false, htmlPath: null, store: 'ios_store' } as const
   return {
@@ -62,25 +73,27 @@ function toResult(serviceId: string, keyword: number, day: number): Fetched {
     search: {
       keyword: null,
       seDomain: null,
-      locationCode: null,
+      locationCode: 2840,
       languageCode: null,
       checkUrl: `https://apps.example.com/us/search?term=keyword%20${keyword}&country=us&language=en`,
-      datetime: new Date(),
+      datetime: new Date(Date.now() + day * 86_400_000),
       resultsCount: 250,
       itemsCount: APPS_PER_RESULT,
       refused: [],
       shortfall: null,
       apps,
       absolute: null,
+      paid: keyword % 3 === 0 ? apps.slice(20, 21).map((app) => ({ place: 1, app })) : [],
     },
   }
 }
 
 /** Bytes on disk, indexes and all, for each rank of each app. */
-async function readBytes(db: Database): Promise<{ readonly history: number; readonly charges: number }> {
-  const [row] = await db.sql<{ history: number; charges: number }[]>`
+async function readBytes(db: Database): Promise<Readonly<Record<'history' | 'charges' | 'numbers', number>>> {
+  const [row] = await db.sql<{ history: number; charges: number; numbers: number }[]>`
     select sum(pg_total_relation_size(relid))::float8 / o.count as history,
-      pg_total_relation_size('charge')::float8 / o.count as charges
+      pg_total_relation_size('charge')::float8 / o.count as charges,
+      pg_total_relation_size('app_numbers')::float8 / o.count as numbers
     from pg_partition_tree('ranking')
     cross join (select sum(cardinality(app_ids))::float8 as count from ranking) o group by o.count`
   if (row === undefined) throw new Error('Nothing was stored.')
@@ -99,10 +112,11 @@ export async function measureStored(db: Database, results: number): Promise<Meas
     stored += (await storeFetched(deps, batch, async () => {})).stored
     ms += performance.now() - startedMs
   }
-  const { history, charges } = await readBytes(db)
+  const { history, charges, numbers } = await readBytes(db)
   return {
     'results a second': (stored * 1000) / ms,
     'bytes an observation: the history': history,
     'bytes an observation: the history and its charges': history + charges,
+    'bytes an observation: with the numbers of apps': history + charges + numbers,
   }
 }

@@ -252,7 +252,7 @@ describe('refunds', () => {
   })
 })
 
-test('advertisements and bundles are not ranked: they only move the absolute ranks', async () => {
+test('advertisements and bundles are not ranked: they move the absolute ranks, and who advertised is kept', async () => {
   await watchKeywords(
     world,
     Array.from({ length: 12 }, (_, index) => `yoga ${index}`),
@@ -266,6 +266,7 @@ test('advertisements and bundles are not ranked: they only move the absolute ran
       array_agg(absolute_rank order by rank) as absolute
     from ranked_apps group by 1`
   let shifted = 0
+  const advertised: unknown[][] = []
   for (const row of rows) {
     const one = fetched.find((each) => each.kind === 'ranking' && each.search?.keyword === row.keyword)
     assert.ok(one?.kind === 'ranking' && one.search !== null)
@@ -277,7 +278,17 @@ test('advertisements and bundles are not ranked: they only move the absolute ran
     )
     assert.deepEqual([row.ranks, row.absolute], [ranks, absolute ?? ranks])
     if (itemsCount > apps.length) shifted += 1
+    const [first] = one.search.paid
+    if (first) advertised.push([row.keyword, first.app.appId, first.place])
   }
+  const paid = await world.db.sql`
+    select t.subject, a.app_id, r.paid_places[1] as place from ranking r join target t on t.id = r.target_id
+    join app a on a.id = r.paid_ids[1] order by 1`
+  assert.deepEqual(
+    paid.map((row) => [row.subject, row.app_id, row.place]),
+    advertised.toSorted(),
+  )
+  assert.ok(advertised.length > 0)
   assert.equal(rows.length, 12)
   const [kept] = await world.db.sql`select count(*) as rankings from ranking where absolute is not null`
   assert.equal(kept?.rankings, shifted)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import fc from 'fast-check'
 import type { Fetched } from '../../src/collect/fetch.ts'
-import { appsOf, toRanking } from '../../src/history/encode.ts'
+import { appsOf, toNumbers, toRanking } from '../../src/history/encode.ts'
 import type { Store } from '../../src/service/functions.ts'
 import { parseSearchResult } from '../../src/service/results.ts'
 import { createWatchlist, type Watchlist } from '../support/watchlist.ts'
@@ -83,10 +83,28 @@ describe('a search result in the history', () => {
     assert.deepEqual([nothing.appIds, nothing.absolute, nothing.resultsCount], [[], null, 0])
   })
 
-  test('speaks of every app that it ranks', () => {
-    const { store, apps } = appsOf(search([{ appId: '1001', rank: 1, absolute: 1 }]))
-    const unnamed = { title: null, developer: null, icon: null, url: null }
-    assert.deepEqual([store, apps], ['ios_store', [{ appId: '1001', ...unnamed }]])
+  test('speaks of every app that it ranks or advertises, with its numbers where it says where and when', () => {
+    const found = search([{ appId: '1001', rank: 1, absolute: 2 }])
+    const unsaid = { votes: null, rating: null, priceMicros: null, currency: null }
+    const app = { appId: '1001', title: null, developer: null, icon: null, url: null, numbers: unsaid }
+    const paid = { place: 1, app: { ...app, appId: '1002' } }
+    assert.ok(found.search)
+    const said = {
+      ...found.search,
+      paid: [paid],
+      locationCode: 2840,
+      datetime: new Date('2026-09-01T23:59Z'),
+    }
+    const ids = idsOf([1001, 1002].map((id) => ({ appId: String(id), rank: 1, absolute: 1 })))
+    const advertised = { ...found, search: said }
+    assert.deepEqual(appsOf(advertised), { store: 'ios_store', apps: [app, paid.app] })
+    assert.deepEqual(toRanking(advertised, ids).paid, [{ id: 2, place: 1 }])
+    const numbers = { locationCode: 2840, day: '2026-09-01', numbers: unsaid }
+    assert.deepEqual(toNumbers(advertised, ids), [
+      { id: 1, ...numbers },
+      { id: 2, ...numbers },
+    ])
+    assert.deepEqual(toNumbers(found, ids), [])
   })
 })
 

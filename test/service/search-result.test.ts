@@ -42,6 +42,48 @@ function assertUnreadable(result: unknown, path: string) {
   )
 }
 
+const FREE = { votes: null, rating: null, priceMicros: 0, currency: null }
+
+test('an app is read with its votes, rating and price, as they are now; what cannot be read is null', () => {
+  const numbersOf = (fields: Record<string, unknown>) =>
+    parseSearchResult(page([item(1, fields)])).apps.map((app) => app?.numbers)
+  const rating = { rating_type: 'Max5', value: 4.567, votes_count: 1200, rating_max: 5 }
+  const price = { current: 2.99, currency: 'EUR' }
+  const cases = [
+    [{ rating, is_free: false, price }, [1200, 457, 2_990_000, 'EUR']],
+    [{ rating: { ...rating, votes_count: 1201 }, is_free: true, price }, [1201, 457, 0, 'EUR']],
+    [{ rating: { ...rating, votes_count: null }, reviews_count: 300 }, [300, 457, null, null]],
+    [{ rating: { value: 90, rating_max: 100 } }, [null, 450, null, null]],
+    [{ rating: { value: 6, rating_max: 5, votes_count: -1 }, price: { current: -1, currency: 'euro' } }, []],
+    [{ rating: 'good', price: [], reviews_count: 1.5 }, []],
+  ] as const
+  for (const [fields, [votes = null, stars = null, priceMicros = null, currency = null]] of cases) {
+    assert.deepEqual(numbersOf(fields), [{ votes, rating: stars, priceMicros, currency }])
+  }
+})
+
+test('advertisements are given with their places, and rank nobody', () => {
+  const paid = (place: unknown, appId: unknown, type = 'app_store_search_paid') => ({
+    ...{ type, rank_group: 1, rank_absolute: place, app_id: appId, title: 'Paid' },
+  })
+  const items = [
+    paid(1, '7'),
+    item(1, { rank_absolute: 2 }),
+    paid(3, '1001'),
+    paid('x', '8'),
+    paid(4, 'com.a'),
+  ]
+  const { apps, paid: found, refused } = parseSearchResult(page(items), 'ios_store')
+  assert.deepEqual(
+    found.map(({ place, app }) => [place, app.appId]),
+    [
+      [1, '7'],
+      [3, '1001'],
+    ],
+  )
+  assert.deepEqual([apps.map((app) => app?.appId), refused], [['1001'], []])
+})
+
 test('a search is read with its ranks', () => {
   assert.deepEqual(
     parseSearchResult(page([item(1, { developer: 'Dev', icon: 'i', url: 'u', is_free: true })])),
@@ -56,8 +98,9 @@ test('a search is read with its ranks', () => {
       itemsCount: 1,
       shortfall: null,
       refused: [],
-      apps: [{ appId: '1001', title: 'App 1', developer: 'Dev', icon: 'i', url: 'u' }],
+      apps: [{ appId: '1001', title: 'App 1', developer: 'Dev', icon: 'i', url: 'u', numbers: FREE }],
       absolute: null,
+      paid: [],
     },
   )
 })
@@ -100,9 +143,13 @@ test('numbers may be strings, an app id may be a number, and optional fields may
     refused: [],
     apps: [
       ...Array(6).fill(null),
-      { appId: '1234567890', title: null, developer: null, icon: null, url: null },
+      {
+        ...{ appId: '1234567890', title: null, developer: null, icon: null, url: null },
+        numbers: { ...FREE, priceMicros: null },
+      },
     ],
     absolute: [1, 2, 3, 4, 5, 6, 12],
+    paid: [],
   })
 })
 

@@ -7,32 +7,36 @@
 -- statement that looks says which one it is.
 create or replace function store_rankings(
   targets integer[], slots timestamptz[], captured timestamptz[], depths smallint[], results bigint[],
-  ids text[], absolutes text[], reasons text[]
+  ids text[], absolutes text[], reasons text[],
+    paid text[] default null, places text[] default null
 ) returns void language plpgsql as $$
 declare
   target_ids integer[] := targets;
   stored_slots timestamptz[] := slots;
 begin
   begin
-    insert into ranking (target_id, slot, captured_at, depth, results_count, app_ids, absolute, reason)
+    insert into ranking (target_id, slot, captured_at, depth, results_count, app_ids, absolute, reason,
+      paid_ids, paid_places)
     select r.target_id, r.slot, r.captured_at, r.depth, r.results_count, r.ids::integer[],
-      r.absolute::smallint[], r.reason
-    from unnest(targets, slots, captured, depths, results, ids, absolutes, reasons)
-      as r (target_id, slot, captured_at, depth, results_count, ids, absolute, reason);
+      r.absolute::smallint[], r.reason, r.paid::integer[], r.places::smallint[]
+    from unnest(targets, slots, captured, depths, results, ids, absolutes, reasons, paid, places)
+      as r (target_id, slot, captured_at, depth, results_count, ids, absolute, reason, paid, places);
   exception when unique_violation or internal_error then
     -- A worker that is lost is an internal error too, and no row of it would tell.
     if sqlerrm like 'failure on connection%' then
       raise;
     end if;
     with stored as (
-      insert into ranking (target_id, slot, captured_at, depth, results_count, app_ids, absolute, reason)
+      insert into ranking (target_id, slot, captured_at, depth, results_count, app_ids, absolute, reason,
+        paid_ids, paid_places)
       select r.target_id, r.slot, r.captured_at, r.depth, r.results_count, r.ids::integer[],
-        r.absolute::smallint[], r.reason
-      from unnest(targets, slots, captured, depths, results, ids, absolutes, reasons)
-        as r (target_id, slot, captured_at, depth, results_count, ids, absolute, reason)
+        r.absolute::smallint[], r.reason, r.paid::integer[], r.places::smallint[]
+      from unnest(targets, slots, captured, depths, results, ids, absolutes, reasons, paid, places)
+        as r (target_id, slot, captured_at, depth, results_count, ids, absolute, reason, paid, places)
       on conflict (target_id, slot) do update set captured_at = excluded.captured_at, depth = excluded.depth,
         results_count = excluded.results_count, app_ids = excluded.app_ids,
-        absolute = excluded.absolute, gap = null, reason = excluded.reason
+        absolute = excluded.absolute, gap = null, reason = excluded.reason, paid_ids = excluded.paid_ids,
+        paid_places = excluded.paid_places
       where ranking.gap is not null
       returning target_id, slot
     )
@@ -41,10 +45,10 @@ begin
   perform note_alert_due(target_ids, stored_slots, null);
 end $$;
 comment on function store_rankings(
-  integer[], timestamptz[], timestamptz[], smallint[], bigint[], text[], text[], text[]
+  integer[], timestamptz[], timestamptz[], smallint[], bigint[], text[], text[], text[], text[], text[]
 ) is
   'Writes captures, one of each array: a capture takes the place of a gap, and never of another '
-  'capture. ids and absolutes are arrays as texts.';
+  'capture. ids, absolutes, paid and places are arrays as texts.';
 
 create or replace function store_gaps(
   targets integer[], slots timestamptz[], gaps text[], reasons text[], captured timestamptz[] default null,

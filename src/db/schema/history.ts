@@ -7,6 +7,7 @@ import {
   bigint,
   boolean,
   check,
+  date,
   index,
   integer,
   jsonb,
@@ -34,6 +35,8 @@ export const app = pgTable(
     url: text('url'),
     firstSeenAt: instant('first_seen_at').notNull().default(clock),
     updatedAt: instant('updated_at').notNull().default(clock),
+    /** Whose the app has been: [{developer, until}], the earliest first; null while it had one developer. */
+    formerDevelopers: jsonb('former_developers'),
   },
   (t) => [uniqueIndex('app_once').on(t.store, t.appId)],
 )
@@ -60,6 +63,9 @@ export const ranking = pgTable(
     appIds: integer('app_ids').array(),
     /** Absolute ranks beside `app_ids`, null where none differs from the organic rank. */
     absolute: smallint('absolute').array(),
+    /** The advertised apps from top to bottom, and their places among all results; null without any. */
+    paidIds: integer('paid_ids').array(),
+    paidPlaces: smallint('paid_places').array(),
   },
   (t) => [
     primaryKey({ columns: [t.targetId, t.slot] }),
@@ -67,6 +73,31 @@ export const ranking = pgTable(
     ...gapRule('ranking'),
     check('ranking_capture_or_gap', sql`(gap is null) = (app_ids is not null and captured_at is not null)`),
   ],
+)
+
+/**
+ * What searches and charts say of all apps that they show, in columns: entry i of each array is of app
+ * `block * 32768 + apps[i]`. A value stands where it differs from the one before in the month: each month
+ * begins anew, and can be read and dropped without the others.
+ */
+export const appNumbers = pgTable(
+  'app_numbers',
+  {
+    id: bigint('id', { mode: 'number' }).generatedAlwaysAsIdentity(),
+    locationCode: integer('location_code').notNull(),
+    /** Of UTC, on which the store was asked. */
+    day: date('day').notNull(),
+    block: integer('block').notNull(),
+    apps: smallint('apps').array().notNull(),
+    votes: integer('votes').array(),
+    /** In hundredths of a star. */
+    ratings: smallint('ratings').array(),
+    /** In millionths of `currency`; 0 is free, which is what an app is until a price stands here. */
+    priceMicros: bigint('price_micros', { mode: 'number' }).array(),
+    /** Of the prices, as far as the store says it. */
+    currency: text('currency'),
+  },
+  (t) => [primaryKey({ columns: [t.locationCode, t.id] })],
 )
 
 export const appSnapshot = pgTable(

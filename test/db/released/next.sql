@@ -118,4 +118,10 @@ insert into alert_rule (project, name, kind, threshold, keyword, channel) values
 insert into alert_event (rule_id, subject, slot, compared_slot, kind, severity, target_id, app, before, after)
 select r.id, 'yoga 1001', '2026-03-10', '2026-03-09', r.kind, r.severity, t.id, a.id, 9, 3
 from alert_rule r, target t, app a where r.name = 'moved' and t.subject = 'yoga' and a.app_id = '1001';
+insert into app_numbers (location_code, day, block, apps, votes, ratings, price_micros, currency)
+  select 2840, '2026-03-10', id / 32768, array[id % 32768], '{120}', '{450}', '{990000}', 'USD' from app
+  where app_id = '1001';
+update ranking r set paid_ids = array[a.id], paid_places = '{1}' from app a
+  where a.app_id = '1001' and r.gap is null;
+update app set former_developers = '[{"developer": "Before", "until": "2026-03-01"}]' where app_id = '1001';
 reset storerank.now;

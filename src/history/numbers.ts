@@ -1,0 +1,170 @@
+/**
+ * What searches and charts say of each app in numbers: votes, rating, price. Written when one of them changes:
+ * of an app and place at most once a day, in however many lists it stands, and whole once a month. A batch
+ * first reads what was written since the last one, by whichever process.
+ */
+import type { Database, Transaction } from '../db/database.ts'
+import type { ListedNumbers } from '../service/results.ts'
+
+export interface SeenNumbers {
+  /** Of the app, in the dictionary. */
+  readonly id: number
+  readonly locationCode: number
+  /** A day of UTC. */
+  readonly day: string
+  readonly numbers: ListedNumbers
+}
+
+/** What was written last, by place and app. */
+export interface WrittenNumbers {
+  readonly places: Map<number, { lastId: number; readonly apps: Map<number, Written> }>
+  /** Apps of all places, before other places are forgotten and read again. */
+  readonly maxCached: number
+}
+
+interface Written {
+  readonly day: string
+  readonly votes: number | null
+  readonly rating: number | null
+  readonly priceMicros: number
+}
+
+interface Change extends Omit<Written, 'day' | 'priceMicros'> {
+  readonly id: number
+  readonly priceMicros: number | null
+}
+
+const MAX_CACHED = 300_000
+/** Of a row of `app_numbers`: what a smallint above 0 tells apart. */
+const BLOCK = 32_768
+
+export function createWritten(maxCached = MAX_CACHED): WrittenNumbers {
+  return { places: new Map(), maxCached }
+}
+
+/** Writes what has changed. Nothing is looked up while a batch says what was written already. */
+export async function writeNumbers(
+  db: Database,
+  written: WrittenNumbers,
+  seen: readonly SeenNumbers[],
+): Promise<void> {
+  const latest = latestOfEach(seen)
+  if (!latest.some((each) => findChange(written, each) !== null)) return
+  await db.begin(async (tx) => {
+    await tx`select wait_for_lock('numbers')`
+    await readWritten(tx, written, latest)
+    await insertChanges(tx, latest, written)
+  })
+}
+
+/** Of each app and place what was seen on the latest day, there the first. */
+function latestOfEach(seen: readonly SeenNumbers[]): SeenNumbers[] {
+  const latest = new Map<number, Map<number, SeenNumbers>>()
+  for (const each of seen) {
+    const apps = latest.get(each.locationCode) ?? new Map<number, SeenNumbers>()
+    const before = apps.get(each.id)
+    if (before === undefined || before.day < each.day) apps.set(each.id, each)
+    latest.set(each.locationCode, apps)
+  }
+  return [...latest.values()].flatMap((apps) => [...apps.values()])
+}
+
+const monthOf = (day: string) => day.slice(0, 7)
+
+/** What is new of an app; null when nothing is, or the day is over. */
+function findChange(written: WrittenNumbers, { id, locationCode, day, numbers }: SeenNumbers): Change | null {
+  const found = written.places.get(locationCode)?.apps.get(id)
+  if (found !== undefined && found.day >= day) return null
+  const before = found !== undefined && monthOf(found.day) === monthOf(day) ? found : NOTHING
+  const changed = <Key extends 'votes' | 'rating' | 'priceMicros'>(key: Key) =>
+    numbers[key] === before[key] ? null : numbers[key]
+  const change = {
+    id,
+    votes: changed('votes'),
+    rating: changed('rating'),
+    priceMicros: changed('priceMicros'),
+  }
+  return change.votes === null && change.rating === null && change.priceMicros === null ? null : change
+}
+
+const NOTHING = { votes: null, rating: null, priceMicros: 0 } as const
+
+interface Row {
+  readonly id: number
+  readonly locationCode: number
+  readonly day: string
+  readonly ids: readonly number[]
+  readonly votes: readonly (number | null)[] | null
+  readonly ratings: readonly (number | null)[] | null
+  readonly prices: readonly (number | null)[] | null
+}
+
+/** What was written of these places since they were read; of a new one, in the months that are written. */
+async function readWritten(
+  tx: Transaction,
+  { places, maxCached }: WrittenNumbers,
+  seen: readonly SeenNumbers[],
+): Promise<void> {
+  const codes = [...new Set(seen.map(({ locationCode }) => locationCode))]
+  const cached = [...places.values()].reduce((sum, { apps }) => sum + apps.size, 0)
+  if (cached > maxCached) for (const code of places.keys()) if (!codes.includes(code)) places.delete(code)
+  const first = seen.reduce((day, each) => (each.day < day ? each.day : day), '9999-12')
+  const rows = await tx<Row[]>`
+    select n.id, n.location_code as "locationCode", n.day::text as day,
+      array(select n.block * ${BLOCK} + a.app from unnest(n.apps) with ordinality a (app, place)
+        order by a.place) as ids, n.votes, n.ratings, n.price_micros as prices
+    from unnest(${codes}::int[], ${codes.map((code) => places.get(code)?.lastId ?? 0)}::bigint[])
+      as p (location_code, last_id)
+    join app_numbers n on n.location_code = p.location_code and n.id > p.last_id
+    where n.day >= ${`${monthOf(first)}-01`}::date
+    order by n.day, n.id`
+  for (const row of rows) remember(places, row)
+}
+
+function remember(places: WrittenNumbers['places'], { id, locationCode, day, ids, ...row }: Row): void {
+  const place = places.get(locationCode) ?? { lastId: 0, apps: new Map<number, Written>() }
+  places.set(locationCode, place)
+  place.lastId = Math.max(place.lastId, id)
+  ids.forEach((app, index) => {
+    const found = place.apps.get(app)
+    const before = found !== undefined && monthOf(found.day) === monthOf(day) ? found : NOTHING
+    place.apps.set(app, {
+      day,
+      votes: row.votes?.[index] ?? before.votes,
+      rating: row.ratings?.[index] ?? before.rating,
+      priceMicros: row.prices?.[index] ?? before.priceMicros,
+    })
+  })
+}
+
+async function insertChanges(
+  tx: Transaction,
+  seen: readonly SeenNumbers[],
+  written: WrittenNumbers,
+): Promise<void> {
+  const keyOf = ({ locationCode, day, id }: SeenNumbers) => `${locationCode} ${day} ${Math.floor(id / BLOCK)}`
+  const groups = Map.groupBy(seen, keyOf)
+  const rows = [...groups.values()].flatMap((group) => {
+    const changes = group.flatMap((each) => findChange(written, each) ?? []).sort((a, b) => a.id - b.id)
+    const [one] = group
+    return changes.length === 0 || one === undefined ? [] : [{ ...one, changes, currency: currencyOf(group) }]
+  })
+  const column = (name: keyof Change) => rows.map(({ changes }) => asArray(changes.map((each) => each[name])))
+  await tx`
+    insert into app_numbers (location_code, day, block, apps, votes, ratings, price_micros, currency)
+    select location_code, day, block, apps::smallint[], votes::int[], ratings::smallint[],
+      prices::bigint[], currency
+    from unnest(${rows.map((row) => row.locationCode)}::int[], ${rows.map((row) => row.day)}::date[],
+      ${rows.map((row) => Math.floor(row.id / BLOCK))}::int[],
+      ${rows.map(({ changes }) => asArray(changes.map(({ id }) => id % BLOCK)))}::text[],
+      ${column('votes')}::text[], ${column('rating')}::text[], ${column('priceMicros')}::text[],
+      ${rows.map((row) => row.currency)}::text[]
+    ) as r (location_code, day, block, apps, votes, ratings, prices, currency)`
+}
+
+const currencyOf = (seen: readonly SeenNumbers[]) =>
+  seen.find(({ numbers }) => numbers.currency !== null)?.numbers.currency ?? null
+
+/** As the text of an array in Postgres; null when nothing stands in it. */
+const asArray = (values: readonly (number | null)[]) =>
+  values.every((value) => value === null) ? null : `{${values.map((value) => value ?? 'null').join(',')}}`

@@ -107,6 +107,28 @@ test('a title is taken when there is none yet, and then changes at most daily', 
   assert.equal(await titleOf('1000'), 'New')
 })
 
+test('who had an app before is kept with the day of the change', async () => {
+  const by = (developer: string | null) => ios({ ...seen('1000'), developer })
+  for (const developer of [null, 'First', null, 'Second', 'Second', 'Third']) {
+    await db.sql`update app set updated_at = updated_at - interval '21 hours'`
+    await createDictionary(db).resolveAppIds(by(developer))
+  }
+  const [row] = await db.sql`
+    select developer, former_developers as former, (storerank_now() at time zone 'UTC')::date::text as today
+    from app`
+  const until = row?.today
+  assert.deepEqual(
+    [row?.developer, row?.former],
+    [
+      'Third',
+      [
+        { developer: 'First', until },
+        { developer: 'Second', until },
+      ],
+    ],
+  )
+})
+
 test('what has not changed is not written again', async () => {
   await createDictionary(db).resolveAppIds(ios(seen('1000')))
   await db.sql`update app set updated_at = updated_at - interval '21 hours'`

@@ -8,7 +8,6 @@ comment on view app_number is
   'What searches and charts said of every app that they showed, watched or not: a row for each app, place and '
   'day of UTC on which a number changed; what is null is as before in the month, which begins anew with the '
   'first. app_numbers_daily fills it in.';
-comment on column app_number.votes is 'Votes, or reviews where the store counts those alone.';
 
 -- Each month by itself; the one before, for what a place has not measured yet in the month of in_from.
 create or replace function numbers_until(in_from date, in_to date, in_locations integer[], in_apps integer[])

@@ -181,6 +181,7 @@ describe('refunds', () => {
           resultsCount: null,
           appIds: [],
           absolute: null,
+          paid: [],
           incomplete: null,
         }))
         await chargeTasks(bills)

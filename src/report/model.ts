@@ -221,6 +221,16 @@ export interface Segment {
   readonly compared: number | null
 }
 
+/** An own product that is in both stores, on one keyword on the last day: function `product_ranks`. */
+export interface ProductRank {
+  readonly product: string
+  readonly keyword: string
+  readonly place: string
+  /** Null: measured, and not in the top. */
+  readonly ios: number | null
+  readonly android: number | null
+}
+
 /** Bands of ranks by their last rank. */
 export const BANDS = [1, 3, 10, 30, 100] as const
 export const BEYOND = 'beyond'
@@ -364,6 +374,8 @@ export interface Report {
   readonly holders: readonly (readonly Holder[])[]
   readonly unwatched: readonly Unwatched[]
   readonly segments: readonly Segment[]
+  /** Where the two stores are furthest apart is first. */
+  readonly products: readonly ProductRank[]
   readonly changes: readonly ListingChange[]
   readonly annotations: readonly Annotation[]
   readonly ratings: readonly Ratings[]

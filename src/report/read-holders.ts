@@ -1,12 +1,13 @@
 /** Who stands on the lists of a report beside the apps that the project follows; how each part of it goes. */
 import type { Transaction } from '../db/database.ts'
-import { type Holder, type Segment, TOP, type Unwatched } from './model.ts'
+import { type Holder, type ProductRank, type Segment, TOP, type Unwatched } from './model.ts'
 import type { Ranks } from './read-ranks.ts'
 import { type Scope, within } from './scope.ts'
 
 const UNWATCHED = 20
 /** Countries and tags: those with most keywords. */
 const SEGMENTS = 24
+const PRODUCT_RANKS = 20
 const WEEK_DAYS = 7
 
 /** The first `TOP` of each list at its last measurement of two days, in the order of the lists. */
@@ -67,4 +68,15 @@ export async function readSegments(tx: Transaction, scope: Scope): Promise<Segme
     where v.role = 'own' and v.list = 'keyword' and v.app = any(${[...appOf.keys()]})
     order by s.kind, s.size desc, s.name, v.store desc, v.app`
   return rows.map(({ id, ...segment }) => ({ ...segment, app: appOf.get(id) ?? 0 }))
+}
+
+/** The own products that are in both stores, on the keywords on which these differ most. */
+export async function readProducts(tx: Transaction, scope: Scope): Promise<ProductRank[]> {
+  const { project, to } = scope
+  return tx<ProductRank[]>`
+    select p.product, p.keyword, coalesce(l.country_iso_code, p.location) as place,
+      p.ios_rank as ios, p.android_rank as android
+    from product_ranks(${project}, ${to}::date, ${to}::date, ${within(scope)}) p
+    left join location l on l.store = 'ios_store' and l.type = 'Country' and l.name = p.location
+    where p.role = 'own' order by p.distance * p.weight desc, p.keyword, place limit ${PRODUCT_RANKS}`
 }

@@ -8,7 +8,7 @@ import { nameKnown } from '../suggest.ts'
 import { type Day, type Report, SPANS, type Span } from './model.ts'
 import { readCoverage, readMoney } from './read-books.ts'
 import { readComparisons, readDuels } from './read-changes.ts'
-import { readHolders, readSegments, readUnwatched } from './read-holders.ts'
+import { readHolders, readProducts, readSegments, readUnwatched } from './read-holders.ts'
 import { readApps, readRanks, readStandings } from './read-ranks.ts'
 import { readAnnotations, readChanges, readRatings, readReviews } from './read-store.ts'
 import type { Scope } from './scope.ts'
@@ -88,6 +88,7 @@ async function read(tx: Transaction, query: ReportQuery): Promise<Report> {
     holders: await readHolders(tx, scope, ranks),
     unwatched: await readUnwatched(tx, scope),
     segments: await readSegments(tx, scope),
+    products: await readProducts(tx, scope),
     changes: await readChanges(tx, scope),
     annotations: await readAnnotations(tx, scope, apps),
     ratings: await readRatings(tx, scope),

@@ -105,6 +105,23 @@ describe('a project asks', () => {
     ])
   })
 
+  test('where a product stands in both stores, by one label', async () => {
+    const both = { project: 'both', keyword: 'zen' }
+    await list.addApp({ project: 'both', label: 'Mine' })
+    await list.addApp({ project: 'both', app_id: '1002', role: 'competitor', label: 'Theirs' })
+    await list.addApp({ project: 'both', store: 'android_store', app_id: 'com.mine', label: 'Mine' })
+    await list.addKeyword(both)
+    await list.addKeyword({ ...both, store: 'android_store', tags: ['late'] })
+    await list.sql`
+      insert into ranking (target_id, slot, captured_at, depth, app_ids)
+      select t.id, ${LAST}::timestamptz, ${LAST}::timestamptz, 30, array[0, a.id]
+      from target t, app a where t.store = 'android_store' and t.subject = 'zen' and a.app_id = 'com.mine'`
+    const columns = 'product, keyword, ios_rank, android_rank, ahead, distance'
+    const days = `'both', '${LAST}', '${LAST}'`
+    assert.deepEqual(await ask(columns, `product_ranks(${days})`), ['Mine zen 5 2 android_store 3'])
+    assert.deepEqual(await ask(columns, `product_ranks(${days}, 'other')`), [])
+  })
+
   test("who holds a keyword's top, and who is new there", async () => {
     assert.deepEqual(
       await ask('rank, app_id, role, is_new', `top_holders(${range()}, 2) where keyword = 'yoga'`),
@@ -224,7 +241,13 @@ describe('a project asks', () => {
     )
     const asked = async (name: string, of: string) =>
       [...new Set(await ask('keyword', `${name}(${range()}, ${of})`))].join()
-    const without = ['spend_by_target', 'sharing_savings', 'cannibalization', 'coverage_of_titles']
+    const without = [
+      'spend_by_target',
+      'sharing_savings',
+      'cannibalization',
+      'coverage_of_titles',
+      'product_ranks',
+    ]
     for (const { name } of functions.filter(({ name, keywords }) => keywords && !without.includes(name))) {
       const of = (what: string) => asked(name, what)
       assert.deepEqual([name, await of("in_location => '2276'")], [name, 'chess'])

@@ -80,3 +80,24 @@ test('begins with what a person says, and has the colour that they choose', asyn
   assert.match(page, /<p>\[x\]\(javascript:1\)<\/p>/)
   assert.match(page, /--accent: light-dark\(#8a1c5a,/)
 })
+
+test('shows where a product of both stores stands in each', async () => {
+  const report = await createReport({ seed: 7, keywords: 4, days: 10 })
+  const title = '<h3>In both stores</h3>'
+  assert.ok(!renderPage(report).includes(title))
+  const product = { product: 'Lark & Co', keyword: 'yoga', place: 'US', ios: 3, android: null }
+  const page = renderPage({ ...report, products: [product] })
+  const row = page.slice(page.indexOf(title)).match(/<tbody><tr>[\s\S]*?<\/tr>/)?.[0] ?? ''
+  assert.deepEqual(
+    row
+      .split('</')
+      .map((part) =>
+        part
+          .replace(/^[^>]*>/, '')
+          .replace(/<[^>]*>/g, '')
+          .trim(),
+      )
+      .filter(Boolean),
+    ['yoga', '(US)', 'Lark &amp; Co', '3', 'not in top'],
+  )
+})

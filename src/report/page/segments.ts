@@ -1,6 +1,6 @@
-/** The own apps by country and by tag. */
+/** The own apps by country and by tag, and what is in both stores. */
 import { formatCount, formatDifference, formatPercent } from '../../text/words.ts'
-import type { Report, Segment } from '../model.ts'
+import type { ProductRank, Report, Segment } from '../model.ts'
 import { nameApp } from '../summary.ts'
 import { html, type Markup, NOTHING } from './markup.ts'
 
@@ -24,4 +24,20 @@ function showSegment(report: Report, segment: Segment): Markup {
 <td data-head="in the top 10">${
     inTop === null ? '–' : `${formatCount(inTop)} of ${formatCount(measured)}`
   }</td></tr>`
+}
+
+export function showProducts({ products }: Report): Markup {
+  if (products.length === 0) return NOTHING
+  const rows = products.map(showProduct)
+  return html`<h3>In both stores</h3>
+<p class="lead">Apps of both stores with one label, on the keywords on which these differ most.</p>
+<div class="scroll" tabindex="0" role="region" aria-label="Products in both stores">
+<table class="texts segments"><thead><tr><th scope="col">Keyword</th><th scope="col" class="text">Product</th>
+<th scope="col">iOS</th><th scope="col">Android</th></tr></thead><tbody>${rows}</tbody></table></div>`
+}
+
+function showProduct({ product, keyword, place, ios, android }: ProductRank): Markup {
+  const show = (rank: number | null) => (rank === null ? 'not in top' : String(rank))
+  return html`<tr><th scope="row"><bdi>${keyword}</bdi> (${place})</th><td class="text">${product}</td>
+<td data-head="iOS">${show(ios)}</td><td data-head="Android">${show(android)}</td></tr>`
 }

@@ -5,7 +5,7 @@ import { BANDS, type Daily, type Report, type Standing } from '../model.ts'
 import { nameApp } from '../summary.ts'
 import { classOfApp, collectMarks, type Figure, type FigureLine, showFigure, showNothing } from './figure.ts'
 import { html, type Markup } from './markup.ts'
-import { showSegments } from './segments.ts'
+import { showProducts, showSegments } from './segments.ts'
 
 const FORMULA =
   '100 % is first on every keyword. Each rank counts 1/rank × weight. Not found counts 0. ' +
@@ -25,7 +25,7 @@ export function showTrends(report: Report): Markup {
   return html`<section id="trends" aria-labelledby="trends-title">
 <h2 id="trends-title">Over time</h2>
 ${figures.length === 0 ? showNothing('Nothing was ranked.') : figures.map(showFigure)}
-${showSegments(report)}</section>`
+${showSegments(report)}${showProducts(report)}</section>`
 }
 
 /** What both charts of a store have in common. */

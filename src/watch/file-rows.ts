@@ -46,7 +46,10 @@ export interface FileRows {
 export async function readFileRows(file: string, text: AsyncIterable<string>): Promise<FileRows> {
   const records = parseRecords(file, text)
   const first = await records.next()
-  if (first.done || 'reason' in first.value) throw new ConfigurationError(`There is nothing in ${file}.`)
+  if (first.done) throw new ConfigurationError(`There is nothing in ${file}.`)
+  if ('reason' in first.value) {
+    throw new ConfigurationError(`The first line of ${file} cannot be read: ${first.value.reason}.`)
+  }
   const header = first.value.record.map(normalizeName)
   while (header.length > 1 && header.at(-1) === '') header.pop()
   if (header.length === 1 && /[,;\t]/.test(header[0] ?? '')) {
@@ -103,8 +106,10 @@ async function* parseRecords(
   for await (const each of parser) {
     const { record, info, raw } = each as CsvRecord
     const line = info.lines + skippedLines
-    if (raw.includes('\ufffd')) {
-      const reason = 'it has bytes that are no letters of UTF-8, or the sign � of a letter that was lost'
+    if (/[\ufffd\0]/.test(raw)) {
+      const reason =
+        'it has bytes that are no letters of UTF-8, or the sign � of a letter that was lost; where all of the ' +
+        'file is in another encoding, name it: --encoding'
       yield { file, line, subject: '', reason }
     } else if (raw.includes('"') && !isWellQuoted.test(raw.trim())) {
       yield {
@@ -195,8 +200,12 @@ async function* readRows(
   header: readonly string[],
   watches: readonly Watch[],
 ): AsyncGenerator<FileRow | RefusedRow> {
-  for await (const record of records)
-    yield 'reason' in record ? record : fitRow(file, record, header, watches)
+  for await (const record of records) {
+    if ('reason' in record) yield record
+    // Of files that were put together each has it.
+    else if (String(record.record.map(normalizeName)) !== String(header))
+      yield fitRow(file, record, header, watches)
+  }
 }
 
 /** A refusal where it is not known what the row watches, or it says what its kind of watch has not. */

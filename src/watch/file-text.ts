@@ -1,7 +1,8 @@
 /**
  * The text of a file as spreadsheets write them. UTF-8 and what has a mark of its encoding at its begin are
- * certain; anything else is guessed from its letters (chardet), and the caller tells the person, because a
- * keyword with the wrong letters would be paid for.
+ * certain; a file some of whose rows are UTF-8 is damaged UTF-8, and its other rows are refused. Anything else
+ * is guessed from its letters (chardet), and the caller tells the person, because a keyword with the wrong
+ * letters would be paid for.
  */
 import { createReadStream, createWriteStream } from 'node:fs'
 import { mkdtemp, rm, stat } from 'node:fs/promises'
@@ -17,6 +18,10 @@ const SAMPLE_BYTES = 65_536
 /** Below it, the guess is no better than what spreadsheets of the West write. */
 const SURE_PERCENT = 50
 const LATIN = 'windows-1252'
+/** Of the bytes of UTF-16 more are zero, as names of columns, numbers and separators are ASCII. */
+const ZERO_SHARE = 0.1
+/** Of the lines of a file in an encoding of East Asia, those that are also UTF-8 by chance are fewer. */
+const CHANCE_SHARE = 0.25
 
 export interface WatchFile {
   readonly name: string
@@ -82,9 +87,11 @@ async function refuseNoText(name: string, path: string): Promise<void> {
   }
 }
 
+/** Without byte order marks: each of files that were put together has one. */
 async function* decode(path: string, encoding: string): AsyncIterable<string> {
   const decoder = new TextDecoder(encoding)
-  for await (const chunk of createReadStream(path)) yield decoder.decode(chunk as Buffer, { stream: true })
+  for await (const chunk of createReadStream(path))
+    yield decoder.decode(chunk as Buffer, { stream: true }).replaceAll('\ufeff', '')
   yield decoder.decode()
 }
 
@@ -104,23 +111,42 @@ async function findEncoding(path: string): Promise<{ encoding: string; isGuessed
     if (!check.isUtf8 && sample.length >= SAMPLE_BYTES) break
   }
   check.end()
-  return judge(sample, check)
+  return judge(path, sample, check.isUtf8)
 }
 
-function judge(sample: Buffer, check: Utf8Check): { encoding: string; isGuessed: boolean } {
-  // In text a zero byte is half a letter of UTF-16.
-  if (sample.includes(0)) return { encoding: sample[0] === 0 ? 'utf-16be' : 'utf-16le', isGuessed: true }
-  const isUtf8 = check.isUtf8 || isDamagedUtf8(sample)
-  return { encoding: isUtf8 ? 'utf-8' : guess(sample), isGuessed: !isUtf8 }
+async function judge(path: string, sample: Buffer, isWhole: boolean) {
+  // In text many zero bytes are halves of letters of UTF-16; a single one is damage.
+  const zeros = sample.reduce((count, byte) => count + Number(byte === 0), 0)
+  if (zeros > sample.length * ZERO_SHARE)
+    return { encoding: sample[0] === 0 ? 'utf-16be' : 'utf-16le', isGuessed: true }
+  const guessed = isWhole ? 'utf-8' : guess(sample)
+  const isUtf8 = isWhole || (await isDamagedUtf8(path, guessed))
+  return { encoding: isUtf8 ? 'utf-8' : guessed, isGuessed: !isUtf8 }
 }
 
 /**
- * Whether most letters beyond ASCII are those of UTF-8. In no other encoding they are, so the others are
- * damaged, and their rows are refused.
+ * Whether lines are UTF-8. In the encoding of the West one letter of it proves that, in another one of one
+ * byte a letter a line of them. In those of East Asia short lines are UTF-8 by chance, but never so many.
  */
-function isDamagedUtf8(sample: Buffer): boolean {
-  const letters = sample.toString('utf8').match(/\P{ASCII}/gu) ?? []
-  return letters.filter((letter) => letter !== '\ufffd').length > letters.length / 2
+async function isDamagedUtf8(path: string, guessed: string): Promise<boolean> {
+  const isOfManyBytes = /^(gb|big5|euc|shift|iso-2022)/.test(guessed)
+  let lines = 0
+  let ofUtf8 = 0
+  const look = (line: string) => {
+    const letters = line.match(/\P{ASCII}/gu) ?? []
+    const whole = letters.filter((letter) => letter !== '\ufffd').length
+    if (letters.length > 0) lines += 1
+    if (whole > (guessed === LATIN ? 0 : letters.length / 2)) ofUtf8 += 1
+  }
+  let begun = ''
+  for await (const text of decode(path, 'utf-8')) {
+    const ended = (begun + text).split(/[\r\n]/)
+    begun = ended.pop()?.slice(-SAMPLE_BYTES) ?? ''
+    ended.forEach(look)
+    if (ofUtf8 > 0 && !isOfManyBytes) return true
+  }
+  look(begun)
+  return ofUtf8 > (isOfManyBytes ? lines * CHANCE_SHARE : 0)
 }
 
 /** Letters of ASCII alone say nothing of an encoding. */

@@ -11,7 +11,7 @@ import { didYouMean } from '../suggest.ts'
 import { type FileRow, type RefusedRow, readFileRows } from './file-rows.ts'
 import type { WatchFile } from './file-text.ts'
 import type { Watch } from './kinds.ts'
-import { type Import, type ImportProblem, Tally, type WatchCost } from './tally.ts'
+import { type Import, type ImportProblem, PROBLEMS_SHOWN, Tally, type WatchCost } from './tally.ts'
 import { findIds, upsert } from './upsert.ts'
 
 export interface ImportOptions {
@@ -33,7 +33,6 @@ const PIECE_ROWS = 5_000
 /** Rows of other columns wait until they are a piece of their own, or so many wait in all. */
 const WAITING_ROWS = 20_000
 /** Different ones; the view has them all. */
-const PROBLEMS_SHOWN = 10
 /** A trial of a million rows. */
 const WHOLE_LIMIT_MS = 30 * 60_000
 /** Missing, in no reference list, or against a CHECK. */
@@ -211,6 +210,7 @@ async function storeRows(tx: Transaction, rows: readonly FileRow[], tally: Tally
       stored: await upsert(inner, rows),
       ids: tally.isReplacing ? await findIds(inner, rows) : [],
     }))
+    await tally.tellTwins((most) => readTwins(tx, rows, stored, most))
     const added = stored.filter((row) => row.added).length
     tally.added += added
     tally.changed += stored.length - added
@@ -321,14 +321,29 @@ async function countDisabled(tx: Transaction, tally: Tally): Promise<void> {
   }
 }
 
+/** Of the rows that were written, those that another one keeps from being followed. */
+async function readTwins(
+  tx: Transaction,
+  [first]: readonly FileRow[],
+  stored: readonly { readonly id: number }[],
+  most: number,
+): Promise<ImportProblem[]> {
+  const table = first?.watch.table ?? ''
+  return tx<ImportProblem[]>`
+    select t.problem, t.message, 1 as watches from unnest(${stored.map(({ id }) => id)}::bigint[]) i (id)
+    cross join lateral (
+      select * from twin_problem p where p.watch_table = ${table} and p.watch_id = i.id offset 0
+    ) t limit ${most}`
+}
+
 /**
  * The same sentence once for all watches of which it is true. What concerns one slot, and money, is no fault
- * of a file.
+ * of a file; twins are looked for among the rows of the file alone.
  */
 async function readProblems(tx: Transaction, projects: ReadonlySet<string>): Promise<ImportProblem[]> {
   return tx<ImportProblem[]>`
     select problem, message, count(*) as watches from watch_problem
     where project = any(${[...projects]}::text[]) and problem not in ('money', 'dearer_than_budget',
-      'last_slot_failed')
+      'last_slot_failed', 'followed_already')
     group by 1, 2 order by 3 desc, 1, 2 limit ${PROBLEMS_SHOWN}`
 }

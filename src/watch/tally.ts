@@ -42,6 +42,8 @@ export interface ImportProblem {
   readonly watches: number
 }
 
+/** Different ones; the view has them all. */
+export const PROBLEMS_SHOWN = 10
 /** More are counted and not kept. */
 const MOST_REFUSALS = 1_000
 
@@ -56,6 +58,7 @@ export class Tally {
   readonly oddKeywords = new OddKeywords()
   readonly #replaced: string | undefined
   readonly #refused: RefusedRow[] = []
+  readonly #twins: ImportProblem[] = []
   /** Rows of the files so far. */
   read = 0
   added = 0
@@ -98,6 +101,12 @@ export class Tally {
     if (this.#refused.length < MOST_REFUSALS) this.#refused.push(row)
   }
 
+  /** @param read at most so many of the rows that were written last, while there is room for them */
+  async tellTwins(read: (most: number) => Promise<readonly ImportProblem[]>): Promise<void> {
+    const most = PROBLEMS_SHOWN - this.#twins.length
+    if (most > 0) this.#twins.push(...(await read(most)))
+  }
+
   name(rows: readonly FileRow[], ids: readonly number[]): void {
     const [first] = rows
     if (first === undefined || ids.length === 0) return
@@ -125,7 +134,7 @@ export class Tally {
       refusedCount,
       isStopped,
       cost,
-      problems,
+      problems: [...problems, ...this.#twins].slice(0, PROBLEMS_SHOWN),
       projects: [...projects],
       refused: this.#refused.toSorted(
         ({ file: a, line }, { file: b, line: other }) => files.indexOf(a) - files.indexOf(b) || line - other,

@@ -8,7 +8,7 @@ import { LISTS } from './kinds.ts'
 export async function upsert(
   tx: Transaction,
   rows: readonly FileRow[],
-): Promise<readonly { added: boolean }[]> {
+): Promise<readonly { id: number; added: boolean }[]> {
   const [first] = rows
   if (first === undefined) return []
   const { table, unique, settings } = first.watch
@@ -17,10 +17,10 @@ export async function upsert(
   const update = sql`
     do update set (${sql.identifiers(given)}) = row (${of('excluded')})
     where row (${of('w')}) is distinct from row (${of('excluded')})`
-  return tx<{ added: boolean }[]>`
+  return tx<{ id: number; added: boolean }[]>`
     insert into ${sql.identifier(table)} as w ${valuesOf(rows)}
     on conflict (${unique}) ${given.length === 0 ? sql`do nothing` : update}
-    returning xmax = 0 as added`
+    returning id, xmax = 0 as added`
 }
 
 /**

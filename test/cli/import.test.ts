@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { describe, type TestContext, test } from 'node:test'
 import { callCommand, makeCommandHome } from '../support/command.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { lasting } from '../support/lasting.ts'
@@ -129,22 +129,46 @@ test('what keeps an imported watch from being measured is told, once for all of 
   )
 })
 
-test('one bad byte in UTF-8 costs its row, and not the letters of the others', async (t) => {
-  const head = 'project,store,keyword,location_code,language_code\n'
-  const file = Buffer.concat([
-    Buffer.from(`${head}fit,ios_store,größe,2276,de\nfit,ios_store,caf`),
-    Buffer.from([0xe9]),
-    Buffer.from(',2276,de\nfit,ios_store,übung,2276,de\n'),
-  ])
-  const { code, stdout, stderr } = await importFile(t, file)
-  assert.equal(code, 1)
-  assert.match(stdout, /2 added, .* 1 refused/)
-  assert.match(stderr, /^Line 3 is refused: it has bytes that are no letters of UTF-8/)
-  const rows = await database.sql`select keyword from keyword_watch where language_code = 'de' order by 1`
-  assert.deepEqual(
-    rows.map((row) => row.keyword),
-    ['größe', 'übung'],
-  )
+describe('bytes that are not UTF-8 cost their rows, and not the letters of the others', () => {
+  const utf8 = (keyword: string) => Buffer.from(keyword)
+  const latin = (keyword: string) => Buffer.from(keyword, 'latin1')
+  const many = (count: number, word: string, encode: (keyword: string) => Buffer) =>
+    Array.from({ length: count }, (_, n) => encode(`${word} ${n}`))
+  // 'カレンダー 無料' and others, in shift_jis.
+  const japanese = [
+    '834a838c8393835f815b2096b397bf',
+    '8388834b208f8990538ed22082cc208bb38eba',
+    'e1d2917a2083418376838a2093fa967b8cea2082be82af',
+    '8365838c83722082cc2094d49167955c2082f0208ca982e9',
+  ].map((hex) => Buffer.from(hex, 'hex'))
+  const files: [string, Buffer[], added: number, refused: number, RegExp][] = [
+    ['one of three', [utf8('größe'), latin('café'), utf8('übung')], 2, 1, /^Line 3 is refused: it has bytes/],
+    ['a half', [...many(40, 'größe', utf8), ...many(40, 'garçon', latin)], 40, 40, /^Line 42 is refused/],
+    ['nearly all', [...many(90, 'garçon', latin), utf8('größe')], 1, 90, /^Line 2 is refused/],
+    [
+      'beside good ones in a line',
+      [Buffer.concat([utf8('größe '), latin('café é')]), latin('plain')],
+      1,
+      1,
+      /^Line 2/,
+    ],
+    ['all of them in an encoding of the East', japanese, 4, 0, /read as shift_jis/],
+    ['a zero byte', [utf8('größe'), utf8('c\0alm'), utf8('übung')], 2, 1, /^Line 3 is refused: it has bytes/],
+    ['all of them in one of Windows', [latin('café'), latin('garçon')], 2, 0, /read as windows-1252/],
+  ]
+  for (const [name, keywords, added, refused, told] of files) {
+    test(name, async (t) => {
+      await database.sql`delete from keyword_watch`
+      const rows = keywords.flatMap((word) => [utf8('fit,ios_store,'), word, utf8(',2276,de\n')])
+      const head = utf8('project,store,keyword,location_code,language_code\n')
+      const { code, stdout, stderr } = await importFile(t, Buffer.concat([head, ...rows]))
+      assert.match(stdout, new RegExp(`${added} added, .* ${refused} refused`), stderr)
+      assert.equal(code, refused === 0 ? 0 : 1)
+      assert.match(stderr, told)
+      const odd = await database.sql`select keyword from keyword_watch where keyword ~ '[Ã�]'`
+      assert.deepEqual([...odd], [])
+    })
+  }
 })
 
 test('a pipe is read as a file is', async (t) => {

@@ -248,6 +248,11 @@ test('lines may end in several ways, and have semicolons or commas behind them',
   assert.deepEqual(await counts(csv(`${HEADER},,`, row(6), `${row(7)},,`)), [2, 0, 0, 0])
 })
 
+test('of files that were put together each has its first line', async () => {
+  const file = csv(HEADER, ...keywords(1))
+  assert.deepEqual(await counts(`${file}${csv(HEADER, ...keywords(1, 2))}`), [2, 0, 0, 0])
+})
+
 test('a file whose lines stand in quotes as a whole is refused with what to do', async () => {
   await assert.rejects(
     load(csv(`"${HEADER}"`, '"fitness,ios_store,yoga,2840,en"')),
@@ -271,6 +276,17 @@ test('keywords that are a list, or of a wrong encoding, are told of and come in'
     '2 keywords, such as "cafÃ©", may have the letters of a file that was opened in the wrong ' +
       'encoding: "café".',
   ])
+})
+
+test('twins are told of among the rows that are written, each once', async () => {
+  await db.sql`insert into location (store, code, name) values ('ios_store', 2840, 'United States')`
+  const file = 'project,store,keyword,location_code,location_name,language_code'
+  const [byCode, byName] = ['fitness,ios_store,yoga,2840,,en', 'fitness,ios_store,yoga,,United States,en']
+  const twins = async (...lines: string[]) =>
+    (await load(csv(file, ...lines))).problems.filter(({ problem }) => problem === 'followed_already')
+  const [told, ...others] = await twins(byCode, byName)
+  assert.match(told?.message ?? '', /^keyword_watch \d+ of this project follows the same already/)
+  assert.deepEqual([others, await twins(byCode, byName)], [[], []])
 })
 
 test('what --replace has disabled is enabled by a list that names it again', async () => {

@@ -98,7 +98,7 @@ function toFunctionTool(reader: Database, { name, help, args, columns }: AskedFu
     },
     run: (input) => {
       const named = args.filter((arg) => input[arg.name] != null)
-      const values = named.map((arg) => String(input[arg.name]))
+      const values = named.map((arg) => toText(input[arg.name]))
       const list = named.map((arg, n) => `${quote(arg.name)} => ($${n + 1}::text)::${arg.type}`)
       return readRows(reader, `select * from ${quote(name)}(${list.join(', ')})`, values, input.limit)
     },
@@ -161,7 +161,7 @@ function toReadTool(reader: Database, relations: readonly Source[]): AssistantTo
         if (!OPERATORS.includes(is))
           throw new ConfigurationError(`is must be one of ${OPERATORS.join(', ')}.`)
         if (is.endsWith('null')) return `${quote(known)} ${is}`
-        values.push(String(value))
+        values.push(toText(value))
         return `${quote(known)} ${is} ($${values.length}::text)::${type}`
       })
       const shown = listOf(input.columns).map((name) => quote(column(name).name))
@@ -198,8 +198,16 @@ async function readRows(
   return JSON.stringify({ rows, hasMore: found.length > rows.length })
 }
 
+/** @throws ConfigurationError for a number that is another one since its JSON was read */
+function toText(value: unknown): string {
+  if (typeof value !== 'number' || !Number.isInteger(value) || Number.isSafeInteger(value))
+    return String(value)
+  throw new ConfigurationError(`${value} is beyond the numbers that JSON holds exactly: give it as a text.`)
+}
+
 function schemaOf(type: string): Schema {
-  if (/^(smallint|integer|bigint|numeric|real|double precision)$/.test(type)) return { type: 'number' }
+  if (/^(smallint|integer|numeric|real|double precision)$/.test(type)) return { type: 'number' }
+  if (type === 'bigint') return { type: ['number', 'string'] }
   if (type === 'boolean') return { type: 'boolean' }
   return type === 'date' ? { type: 'string', format: 'date' } : { type: 'string' }
 }

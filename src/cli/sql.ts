@@ -1,5 +1,6 @@
 /** What `storerank sql` does: any SQL on the database in use. Values are printed as Postgres writes them. */
 import { PLANNING_SETTINGS, SEMANTIC_SETTINGS } from '../db/connection.ts'
+import { EXACT_TYPES } from '../db/driver.ts'
 import { type Answer, openSession } from '../db/session.ts'
 import { ConfigurationError } from '../errors.ts'
 import { uniqueNames } from '../report/export/source.ts'
@@ -11,8 +12,6 @@ import { warn } from './tell.ts'
 
 /** Dates and times stay as Postgres writes them: a Date would move them into another time zone. */
 const TIMES = { to: 25, from: [1082, 1083, 1114, 1184, 1186, 1266], parse: String, serialize: String }
-/** A number where JavaScript holds it exactly, else the digits. */
-const WHOLE_NUMBERS = { to: 20, from: [20], parse: parseWhole, serialize: String }
 
 export async function runSql(
   { db, isOfAnotherState }: DatabaseSession,
@@ -28,7 +27,7 @@ export async function runSql(
       ...(isOfAnotherState && { default_transaction_read_only: 'on' }),
     },
     onNotice: ({ severity, message }) => warn(context, `${severity}: ${message}`),
-    types: { times: TIMES, whole: WHOLE_NUMBERS },
+    types: { times: TIMES, ...EXACT_TYPES },
   })
   try {
     return describeAnswers(await session.ask(query, context.signal))
@@ -64,11 +63,6 @@ function nameColumns({ columns = [] }: Answer): string[] {
 function readRows(answer: Answer): Row[] {
   const columns = nameColumns(answer)
   return answer.map((values) => Object.fromEntries(columns.map((key, index) => [key, values[index]])))
-}
-
-function parseWhole(digits: string): number | string {
-  const number = Number(digits)
-  return Number.isSafeInteger(number) ? number : digits
 }
 
 /** Postgres says it best: message, detail and hint. */

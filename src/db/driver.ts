@@ -65,20 +65,32 @@ const readWhole = (text: string) => {
   return Number.isInteger(value) && !Number.isSafeInteger(value) ? text : value
 }
 
+/** Of sixteen digits and more; without, no value is looked at one by one. */
+const MAY_BE_BEYOND = /\d{16}/
+
+/** Pure: what JSON says, with each whole number beyond 2^53 as the text that it is. */
+function parseExact(text: string): unknown {
+  if (!MAY_BE_BEYOND.test(text)) return JSON.parse(text)
+  return JSON.parse(text, (_key, value: unknown, context?: { readonly source?: string }) =>
+    typeof value === 'number' ? readWhole(context?.source ?? String(value)) : value,
+  )
+}
+
+/** Whole numbers and JSON, none of which is rounded. What is given as JSON is written as the text that it is. */
+export const EXACT_TYPES = { int8: noted([20], readWhole), json: noted([114, 3802], parseExact) }
+
 /**
  * How values are read, by the number of their type, which is the same on every server. Of arrays the driver
  * would ask on its first connection, and what it then reads them with holds that connection for ever.
  */
 const TYPES = {
-  int8: noted([20], readWhole),
+  ...EXACT_TYPES,
   numbers: arrays([1005, 1007, 1016, 1021, 1022, 1028], readWhole),
   texts: arrays([1002, 1003, 1009, 1014, 1015, 1187, 1231, 2951], String),
   booleans: arrays([1000], (text) => text === 't'),
   bytes: arrays([1001], (text) => Buffer.from(text.slice(2), 'hex')),
   dates: arrays([1115, 1182, 1185], (text) => new Date(text)),
-  // Written as the text that it is given as.
-  json: noted([114, 3802], (text) => JSON.parse(text)),
-  jsons: arrays([199, 3807], (text) => JSON.parse(text)),
+  jsons: arrays([199, 3807], parseExact),
 }
 
 /** Prepared once a session, whether it has values or not. */

@@ -121,6 +121,11 @@ describe('an assistant', () => {
       ['mover', RANGE, /There is no tool "mover"\. .*movers/],
       ['read_view', { view: 'charge' }, /There is no view "charge"/],
       ['read_view', { view: 'alert_channel' }, /There is no view/],
+      [
+        'read_view',
+        { view: 'watch_part', where: [{ column: 'watch_id', value: 2 ** 53 }] },
+        /give it as a text/,
+      ],
       ['read_view', { view: 'project', where: [{ column: 'name"; reset role; --' }] }, /has no column/],
       ['read_view', { view: 'project', where: [{ column: 'name', is: "= '' or" }] }, /^is must be one of/],
       ['forecast', { every: '5h' }, /It must be 1h/],

@@ -27,14 +27,14 @@ export async function move(context: CommandContext): Promise<Document> {
     const target = await openDatabaseSession(context, { migrates: true })
     try {
       progress.phase('moving the rows')
-      const { tables, rows } = await moveRows(source.db, target.db)
+      const { tables, rows, warnings } = await moveRows(source.db, target.db)
       progress.done('all rows are moved')
       await target.db.sql`analyze`
       const done = `${countOf(rows, 'row')} of ${countOf(tables, 'table')} are moved, and were compared.`
       const next =
         'The database of DATABASE_URL goes on from here. From the one in ' +
         `${config.home} nothing is posted any more; its folder postgres may be deleted.`
-      return { parts: [done, next] }
+      return { parts: [done, next], warnings }
     } finally {
       await target.close()
     }
@@ -64,10 +64,12 @@ async function requireIdle({ sql }: Database, home: string): Promise<void> {
 
 /** In this order, so that at most one of the two posts, wherever it is broken off. */
 async function moveRows(source: Database, db: Database) {
-  const { dumpDatabase } = await import('../embedded/dump.ts')
+  const { describeForeign, dumpDatabase } = await import('../embedded/dump.ts')
   const { restoreDatabase } = await import('../embedded/restore.ts')
   await holdForMove(source.sql)
-  const rows = dumpDatabase(source.url, packageJson.version)
+  const warnings: string[] = []
+  const tell = (tables: readonly string[]) => warnings.push(describeForeign(tables))
+  const rows = dumpDatabase(source.url, packageJson.version, tell)
   const moved = await restoreDatabase(db.url, rows).catch(async (error) => {
     if (error instanceof ConfigurationError) await release(source.sql)
     throw error
@@ -77,5 +79,5 @@ async function moveRows(source: Database, db: Database) {
     await release(tx)
     await recordOrigin(tx)
   })
-  return moved
+  return { ...moved, warnings }
 }

@@ -331,11 +331,31 @@ function refuseOtherSchemas(applied: Applied, schema: Schema): void {
 
 /** Current, and nobody has dropped a view, a function, a trigger or the schema of the queue since. */
 async function isWhole(tx: Transaction, applied: Applied, schema: Schema): Promise<boolean> {
+  const found = await findObjects(tx)
+  if (applied.migrations.length > 0) refuseLostFunctions(found, schema)
   if (!isCurrent(applied, schema)) return false
   const missing = await listMissingSchemas(tx)
   if (missing.length > 0) return false
-  const present = new Set((await findObjects(tx)).map(({ identity }) => identity))
+  const present = new Set(found.map(({ identity }) => identity))
   return applied.objects?.identities.every((identity) => present.has(identity)) ?? false
+}
+
+/**
+ * Those that tables use: Postgres drops them with the defaults, rules and indexes alone that call them.
+ * @throws ConfigurationError when one is gone
+ */
+function refuseLostFunctions(found: readonly { readonly key: string }[], { migrations }: Schema): void {
+  const made = migrations[0]?.sql.join('').matchAll(/^create function (\w+)/gm) ?? []
+  const lost = Array.from(made, ([, name]) => name).find(
+    (name) => !found.some(({ key }) => key === `function ${name}`),
+  )
+  if (lost === undefined) return
+  throw new ConfigurationError(
+    `The function ${lost} of storerank is gone, and with it what tables used it for: defaults, rules or ` +
+      'indexes. They cannot be made again one by one. Restore the database from a backup, or make an empty ' +
+      'one and put the data of this one in: `storerank dump` and `storerank restore` do so for the embedded ' +
+      'one, pg_dump --data-only for another. Nothing was changed.',
+  )
 }
 
 function isCurrent(applied: Applied, schema: Schema): boolean {

@@ -6,7 +6,6 @@
 import { openSession, type Session } from '../db/session.ts'
 import { sql } from '../db/sql.ts'
 import { TABLE_NAMES } from '../db/table-names.ts'
-import { ConfigurationError } from '../errors.ts'
 
 /** That of 1 does not end with what its rows add up to. */
 export const FORMAT = 2
@@ -18,22 +17,29 @@ export interface Header {
   readonly format: number
   readonly version: string
   readonly migrations: readonly string[]
+  /** Tables of the database that are not in it, as people made them. */
+  readonly without?: readonly string[]
 }
 
 /** How many rows a table has, and their sum. */
 export type Sums = Record<string, readonly [count: string, sum: string]>
 
 /**
- * The file, piece by piece: what the database had at one instant.
- * @throws ConfigurationError when there are tables beside those of storerank, which it does not carry
+ * The file, piece by piece: what the tables of storerank had at one instant.
+ * @param onForeign told of tables beside those, which it does not carry
  */
-export async function* dumpDatabase(url: string, version: string): AsyncGenerator<Buffer> {
+export async function* dumpDatabase(
+  url: string,
+  version: string,
+  onForeign: (tables: readonly string[]) => void = () => {},
+): AsyncGenerator<Buffer> {
   const session = openDumpSession(url)
   try {
     await session`begin isolation level repeatable read read only`
-    const header: Header = { format: FORMAT, version, migrations: await readMigrations(session) }
     const tables = await listTables(session)
-    await refuseForeign(session, tables)
+    const without = await listForeign(session, tables)
+    if (without.length > 0) onForeign(without)
+    const header: Header = { format: FORMAT, version, migrations: await readMigrations(session), without }
     yield Buffer.from(`${HEADER}${JSON.stringify(header)}\n`)
     for (const table of ['ranking', 'app_snapshot', 'page']) {
       const [range] = await session<{ first: string | null; last: string | null }[]>`
@@ -57,21 +63,24 @@ export async function* dumpDatabase(url: string, version: string): AsyncGenerato
   }
 }
 
-/** A backup that lacks a table without a word would be found out when it is needed. */
-async function refuseForeign(session: Session, tables: readonly Table[]): Promise<void> {
+/** A backup that lacked a table without a word would be found out when it is needed. */
+async function listForeign(session: Session, tables: readonly Table[]): Promise<string[]> {
   const names = [...tables.map(({ table }) => table), 'named_lock']
   const foreign = await session<{ name: string }[]>`
     select c.oid::regclass::text as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
-    where c.relkind in ('r', 'p', 'f') and not c.relispartition and c.relpersistence <> 't'
+    where c.relkind in ('r', 'p', 'f', 'm') and not c.relispartition and c.relpersistence <> 't'
       and n.nspname !~ '^pg_' and n.nspname not in ('information_schema', 'drizzle', 'pgboss')
       and not (n.nspname = 'public' and c.relname = any(${names}::text[]))
       and not exists (select from pg_depend d where d.objid = c.oid and d.deptype = 'e')
     order by 1`
-  if (foreign.length === 0) return
-  throw new ConfigurationError(
-    `The database has tables that are not of storerank, which a dump does not carry: ` +
-      `${foreign.map(({ name }) => name).join(', ')}. Copy them first (\`storerank export\`, or pg_dump of ` +
-      'its own version), and drop them or move them to another database. Nothing was written.',
+  return foreign.map(({ name }) => name)
+}
+
+/** A sentence for the person who has them. */
+export function describeForeign(tables: readonly string[]): string {
+  return (
+    `Not in it, because storerank did not make them: ${tables.join(', ')}. Copy them by themselves ` +
+    '(`storerank export`, or pg_dump --table of the version of the server).'
   )
 }
 

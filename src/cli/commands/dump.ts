@@ -9,21 +9,23 @@ import { database } from '../needs.ts'
 export const dump = command({
   name: 'dump',
   group: 'Keep',
-  summary: 'write all data of the embedded database into a file',
+  summary: "write storerank's data in the embedded database into a file",
   arguments: {
     file: argument('<file>', 'SQL with the rows as COPY writes them; compressed when its name ends in .gz'),
   },
   examples: ['storerank dump ranks.sql.gz'],
   needs: database({ ownTool: 'pg_dump', readsAnyState: true }),
   run: async ({ file }, { config }, { db }) => {
-    const { dumpDatabase } = await import('../../embedded/dump.ts')
+    const { describeForeign, dumpDatabase } = await import('../../embedded/dump.ts')
     const { writeWholeFile } = await import('../../report/write-file.ts')
-    const plain = Readable.from(dumpDatabase(db.url, packageJson.version))
+    const warnings: string[] = []
+    const tell = (tables: readonly string[]) => warnings.push(describeForeign(tables))
+    const plain = Readable.from(dumpDatabase(db.url, packageJson.version, tell))
     const gzip = createGzip()
     plain.on('error', (error) => gzip.destroy(error))
     await writeWholeFile(resolve(file), file.endsWith('.gz') ? plain.pipe(gzip) : plain, 'nobody')
-    const about = `It has all data of the database in ${config.home}; `
+    const about = `It has all data of storerank in the database in ${config.home}; `
     const next = '`storerank restore` puts it into a new one.'
-    return { parts: [verbatim(resolve(file)), about + next] }
+    return { parts: [verbatim(resolve(file)), about + next], warnings }
   },
 })

@@ -199,7 +199,7 @@ export const SETTINGS = {
   ...group('Reports', {
     reports: {
       folder: setting('REPORT_DIR', {
-        help: 'A folder for the pages of all projects, written anew when their ranks are in.',
+        help: 'A folder for the pages of all projects. Whoever may read it may read them.',
         schema: path(),
         example: '/var/www/ranks',
       }),

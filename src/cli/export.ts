@@ -63,7 +63,10 @@ export async function exportRows(
       : await openExport(db.url, what, { format, signal })
   try {
     if (out !== undefined)
-      return await toFile(opened, resolve(out), { isCsv: format === 'csv', isSecret: what === 'alerts' })
+      return await toFile(opened, resolve(out), {
+        isCsv: format === 'csv',
+        isSecret: WITH_RECEIVERS.test(what),
+      })
     await toStdout(opened, stdout)
     return { parts: [] }
   } finally {
@@ -71,7 +74,9 @@ export async function exportRows(
   }
 }
 
-/** Receivers of alerts are nobody else's business. */
+/** Receivers of alerts are nobody else's business, by whatever name or SQL they come. */
+const WITH_RECEIVERS = /\balert(s|_channel)\b/i
+
 async function toFile(
   opened: Export,
   file: string,

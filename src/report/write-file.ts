@@ -14,7 +14,8 @@ const ABANDONED_MS = 3_600_000
 
 /**
  * Who may read a file that is new, beside its owner: those whom the umask leaves, those who may read the
- * folder that it is in, or nobody. What is written again keeps its mode.
+ * folder that it is in, by its mode and its group, or nobody. What is written again keeps its mode, but for
+ * that of a folder: who changes it changes the pages.
  */
 type Readers = 'by umask' | 'of folder' | 'nobody'
 
@@ -35,7 +36,7 @@ export async function writeWholeFile(
   try {
     const place = await findPlace(file)
     if (place === null) await writeInto(file, content)
-    else await replace(place, content, await chooseMode(place, readers))
+    else await replace(place, content, await chooseRights(place, readers))
   } catch (error) {
     const { syscall } = error as NodeJS.ErrnoException
     if (syscall === undefined) throw error
@@ -60,19 +61,30 @@ function nullIfMissing(error: NodeJS.ErrnoException): null {
   throw error
 }
 
-/** Null: what the umask leaves. */
-async function chooseMode(file: string, readers: Readers): Promise<number | null> {
-  const before = await stat(file).catch(nullIfMissing)
-  if (before !== null) return before.mode & 0o777
-  if (readers === 'nobody') return 0o600
-  return readers === 'of folder' ? (await stat(dirname(file))).mode & 0o644 : null
+interface Rights {
+  /** Null: what the umask leaves. */
+  readonly mode: number | null
+  /** Left out: that of the process. */
+  readonly group?: number
 }
 
-async function replace(file: string, content: Content, mode: number | null): Promise<void> {
+async function chooseRights(file: string, readers: Readers): Promise<Rights> {
+  if (readers === 'of folder') {
+    const { mode, gid } = await stat(dirname(file))
+    return { mode: mode & 0o644, group: gid }
+  }
+  const before = await stat(file).catch(nullIfMissing)
+  if (before !== null) return { mode: before.mode & 0o777 }
+  return { mode: readers === 'nobody' ? 0o600 : null }
+}
+
+async function replace(file: string, content: Content, { mode, group }: Rights): Promise<void> {
   const draft = `${file}.${randomBytes(4).toString('hex')}.draft`
   try {
     const handle = await open(draft, 'wx', mode ?? 0o644)
     try {
+      // A group that is not one of ours cannot be given.
+      if (group !== undefined) await handle.chown(-1, group).catch(() => {})
       if (mode !== null) await handle.chmod(mode)
       await handle.writeFile(content)
       await handle.sync()

@@ -4,7 +4,8 @@
  * is disabled. A page that cannot be made keeps no other one from being written.
  */
 import { createHash } from 'node:crypto'
-import { access, constants, open, stat } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { access, chmod, constants, open, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import packageJson from '../../package.json' with { type: 'json' }
 import type { Database } from '../db/database.ts'
@@ -130,7 +131,10 @@ async function readState(
 
 async function requireFolder(folder: string): Promise<void> {
   try {
+    const isThere = existsSync(folder)
     await makeFolder(folder)
+    // It is there for whoever serves it, whatever the umask says; its mode is then a person's.
+    if (!isThere) await chmod(folder, 0o755)
   } catch (error) {
     throw new ConfigurationError(`REPORT_DIR cannot be made: ${whyNot(error)}.`, { cause: error })
   }

@@ -70,11 +70,25 @@ describe('a new file can be read', () => {
 
   test('by whom the umask leaves', async () => assert.equal(await write(), '600'))
 
-  test('by whoever may read its folder', async () => {
-    assert.equal(await write('of folder'), '600')
-    await rm(join(folder, 'file'))
-    execFileSync('chmod', ['755', folder])
-    assert.equal(await write('of folder'), '644')
+  test('by whoever may read its folder, now and when that is changed', async () => {
+    for (const [folderMode, mode] of [
+      ['700', '600'],
+      ['755', '644'],
+      ['2750', '640'],
+    ] as const) {
+      execFileSync('chmod', [folderMode, folder])
+      assert.equal(await write('of folder'), mode)
+    }
+  })
+
+  test('by the group of its folder', async (t) => {
+    try {
+      execFileSync('chgrp', ['daemon', folder], { stdio: 'ignore' })
+    } catch {
+      return t.skip('another group takes more rights')
+    }
+    await write('of folder')
+    assert.equal((await stat(join(folder, 'file'))).gid, (await stat(folder)).gid)
   })
 
   test('by its owner alone', async () => {

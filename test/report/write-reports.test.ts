@@ -60,6 +60,17 @@ test('each project with a measurement has a page under its own name', async () =
   )
 })
 
+test('a folder that is made can be read, and its pages, under any umask', async () => {
+  const umask = process.umask(0o077)
+  try {
+    await write()
+  } finally {
+    process.umask(umask)
+  }
+  const modes = [folder, join(folder, 'fitness.html')].map(async (path) => (await stat(path)).mode & 0o777)
+  assert.deepEqual(await Promise.all(modes), [0o755, 0o644])
+})
+
 test('a page that is the oldest comes first, and none is begun when the time is over', async () => {
   await list.capture('chess', '2026-11-03 00:00+00', ['1002'])
   await write()

@@ -19,8 +19,8 @@ export type QueueName = 'post' | 'fetch' | 'job' | 'deliver'
 export interface QueueData {
   /** One post, exclusive by its id. */
   post: { readonly postId: string }
-  /** Up to 200 results of one transaction. */
-  fetch: { readonly items: readonly FetchItem[] }
+  /** Up to 200 results of one transaction; and how often a process was left when it had failed. */
+  fetch: { readonly items: readonly FetchItem[]; readonly survived?: number }
   /** One run of a scheduled job, exclusive by its name. */
   job: { readonly job: string; readonly slot: string }
   /** The messages of one channel of alerts, exclusive by its id. */
@@ -44,6 +44,8 @@ export interface Queue {
    * completed.
    */
   completeFetch(tx: Transaction, job: QueueJob<'fetch'>): Promise<void>
+  /** Notes in a job that failed that the process which worked it goes on. */
+  noteSurvived(job: QueueJob<'fetch'>): Promise<void>
   /** Jobs of posts and results that have not ended, over all runners; or those of one queue. */
   countOpen(name?: QueueName): Promise<number>
   /** Takes no new job and waits for those in hand, at most `graceMs`; what still hangs is handed on. */
@@ -109,8 +111,7 @@ export async function openQueue(url: string, log: Logger): Promise<Queue> {
     },
     enqueueJobRun: async (tx, job, slot) => {
       const data = { job, slot: slot.toISOString() }
-      const id = idOfRun(data)
-      return (await boss.send('job', data, { id, singletonKey: job, db: within(tx) })) !== null
+      return (await boss.send('job', data, { id: idOfRun(data), singletonKey: job, db: within(tx) })) !== null
     },
     enqueueDeliveries: async (tx, channelIds) => {
       const jobs = channelIds.map((channelId) => ({ data: { channelId }, singletonKey: String(channelId) }))
@@ -126,6 +127,7 @@ export async function openQueue(url: string, log: Logger): Promise<Queue> {
         )
       }
     },
+    noteSurvived: (job) => noteSurvived(boss, job.id),
     countOpen: async (name) => {
       const { rows } = await boss
         .getDb()
@@ -186,6 +188,14 @@ async function workQueue<Name extends QueueName>(
     })
   }
   await startNext()
+}
+
+async function noteSurvived(boss: PgBoss, jobId: string): Promise<void> {
+  const text = `
+    update pgboss.job
+    set data = data || jsonb_build_object('survived', coalesce((data ->> 'survived')::int, 0) + 1)
+    where name = 'fetch' and id = $1`
+  await boss.getDb().executeSql(text, [jobId])
 }
 
 /** An error of the queue's own pool carries the whole connection along, and would be logged with it. */

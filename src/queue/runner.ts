@@ -26,8 +26,8 @@ export interface Runner {
 /** One that hangs takes ten seconds, and keeps no other channel waiting. */
 const CHANNELS_AT_ONCE = 4
 
-/** So often a fetch job is begun before its results are suspected of ending each process that reads them. */
-const TRIES_AT_ONCE = 2
+/** So many processes end with a fetch job before its results are suspected of it. */
+const MOST_ENDED = 2
 
 /** What a runner works: messages of alerts; results too; posts too. */
 export type Works = 'messages' | 'results' | 'posts'
@@ -106,8 +106,8 @@ function fetchHandler(context: JobContext, state: RunnerState) {
     const signal = AbortSignal.any([context.signal, job.signal])
     // Then another runner may fetch them.
     using lease = startDeadline(TIMINGS.leaseMs, 'The lease of the batch ended.')
-    const { items } = job.data
-    const isSuspect = job.retryCount >= TRIES_AT_ONCE
+    const { items, survived = 0 } = job.data
+    const isSuspect = job.retryCount - survived >= MOST_ENDED
     try {
       if (isSuspect && items.length > 1) return await fetchApart(context, job)
       const { client, settings } = context
@@ -130,9 +130,18 @@ function fetchHandler(context: JobContext, state: RunnerState) {
       if (!signal.aborted) {
         context.log.warn({ jobId: job.id, results: items.length, err: error }, 'batch is not stored yet')
       }
+      await noteSurvived(context, job)
       throw error
     }
   }
+}
+
+/** Where the database is away, as soon as it is back: nothing waits for it. */
+async function noteSurvived({ queue, signal }: JobContext, job: QueueJob<'fetch'>): Promise<void> {
+  const note = () => queue.noteSurvived(job)
+  await note().catch(() => {
+    retryWhileDatabaseIsDown(note, signal).catch(() => {})
+  })
 }
 
 /**

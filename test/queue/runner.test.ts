@@ -7,7 +7,7 @@ import { replaceCalls } from '../post/posting.ts'
 import { buy, watchKeywords } from '../support/stages.ts'
 import { createWorld, until } from '../support/world.ts'
 
-test('a batch of results that cannot be stored is tried again, and the log says why', async (t) => {
+test('a batch of results that cannot be stored is tried again and suspected of nothing, and the log says why', async (t) => {
   const world = await createWorld()
   t.after(() => world.close())
   const lines: { msg: string; results?: number; err?: { message: string } }[] = []
@@ -19,7 +19,8 @@ test('a batch of results that cannot be stored is tried again, and the log says 
   const client = replaceCalls(world.client, {
     getResult: async (address, read) => {
       asked += 1
-      if (asked <= 2) throw new TypeError('a mistake of our own')
+      // Twice both of them: as often as a batch is begun whose results end its processes.
+      if (asked <= 4) throw new TypeError('a mistake of our own')
       return world.client.getResult(address, read)
     },
   })
@@ -32,6 +33,9 @@ test('a batch of results that cannot be stored is tried again, and the log says 
   const [line] = lines
   assert.deepEqual([line?.msg, line?.results], ['batch is not stored yet', 2])
   assert.equal(line?.err?.message, 'a mistake of our own')
+  const jobs = await world.db.sql`
+    select retry_count as failed, data -> 'survived' as survived from pgboss.job where name = 'fetch'`
+  assert.deepEqual([...jobs], [{ failed: 2, survived: 2 }])
 })
 
 describe('a result that may end each process that reads it', () => {

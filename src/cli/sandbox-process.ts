@@ -6,13 +6,15 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { closeSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { extname, join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import { UnavailableError } from '../errors.ts'
+import { makeFolder } from '../make-folder.ts'
 import type { OptionsInput } from '../sandbox/options.ts'
+import { whyNot } from '../trouble.ts'
 
 const LOGIN = 'sandbox'
 const PASSWORD = 'sandbox'
@@ -93,9 +95,18 @@ const spawnSandbox = (books: Books, options: object): ChildProcess => {
   }
 }
 
+/** The last error of its log, by its code where it has one. */
 const explainFailure = (books: Books): UnavailableError => {
-  const tail = readFileSync(logFile(books), 'utf8').slice(-LOG_TAIL_CHARACTERS)
-  return new UnavailableError(`The sandbox does not start. The end of its log, ${logFile(books)}:\n${tail}`)
+  const file = logFile(books)
+  const said =
+    readFileSync(file, 'utf8')
+      .slice(-LOG_TAIL_CHARACTERS)
+      .match(/^\w*Error: .*$/gm)
+      ?.at(-1) ?? ''
+  const [code] = /\bE[A-Z]{3,}\b/.exec(said) ?? []
+  const why = whyNot(Object.assign(new Error(said.replace(/^\w*Error: |\.$/g, '')), { code }))
+  const reason = said === '' ? 'it did not say why' : why
+  return new UnavailableError(`The sandbox does not start: ${reason}. Its log: ${file}.`)
 }
 
 /** Starts sandboxes until one of them, of ours or of a neighbour who was faster, answers. */
@@ -117,8 +128,8 @@ const startOne = async (books: Books, idleExitMs: number): Promise<string> => {
 
 /**
  * Attaches to the sandbox of a home folder, starting it when none runs, and keeps it from leaving until
- * `dispose`. `idleExitMs` is how long it stays after its last request. Throws UnavailableError with the end
- * of its log when it does not start.
+ * `dispose`. `idleExitMs` is how long it stays after its last request. Throws UnavailableError with the
+ * reason when it does not start.
  */
 export const attachSandbox = async ({
   home,
@@ -134,7 +145,7 @@ export const attachSandbox = async ({
   onStart?: () => void
 }): Promise<AttachedSandbox> => {
   const folder = resolve(home)
-  mkdirSync(folder, { recursive: true })
+  await makeFolder(folder)
   const books = booksOf(folder, account)
   const running = await findRunning(books)
   if (running === undefined) onStart()
@@ -146,8 +157,8 @@ export const attachSandbox = async ({
 
 /**
  * Starts a sandbox of its own, which no other command shares, and which keeps its account in memory. It ends
- * with `dispose`, or by itself when nothing was asked of it for a while. Throws UnavailableError with the end
- * of its log when it does not start.
+ * with `dispose`, or by itself when nothing was asked of it for a while. Throws UnavailableError with the
+ * reason when it does not start.
  */
 export const startPrivateSandbox = async (home: string, options: OptionsInput): Promise<AttachedSandbox> => {
   const books = booksOf(home, null)

@@ -6,6 +6,7 @@ import type { Deviation } from '../sandbox/deviations.ts'
 import { readEvents } from '../sandbox/events.ts'
 import { parseFaults } from '../sandbox/faults.ts'
 import { type Sandbox, startSandbox } from '../sandbox/server.ts'
+import { whyNot } from '../trouble.ts'
 import type { CommandContext } from './command.ts'
 
 /** Names of files, and what the sandbox itself takes. */
@@ -46,21 +47,37 @@ async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
       ...(port === undefined ? {} : { port, strictPort: port !== 0 }),
       ...(state === undefined ? {} : { stateFile: state }),
       ...(catalog === undefined ? {} : { catalogFile: catalog }),
-      ...(events === undefined ? {} : { events: readEvents(events) }),
+      ...(events === undefined ? {} : { events: readOption('--events', () => readEvents(events)) }),
       deviations: [...deviation],
-      ...(faults === undefined ? {} : { faults: parseFaults(faults) }),
+      ...(faults === undefined ? {} : { faults: readOption('--faults', () => parseFaults(faults)) }),
     })
   } catch (error) {
     throw new ConfigurationError(`The sandbox cannot start: ${explain(error, port)}`, { cause: error })
   }
 }
 
+/** What an option means, or why it means nothing. */
+function readOption<T>(name: string, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    const why = error instanceof z.ZodError ? listIssues(error, ' ') : explain(error, undefined)
+    throw new Error(`${name}: ${why}`, { cause: error })
+  }
+}
+
 function explain(error: unknown, port: number | undefined): string {
-  if (error instanceof z.ZodError) {
-    return `${error.issues.map((issue) => `--${issue.path.join('.')}: ${issue.message}`).join('; ')}.`
-  }
-  if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') {
-    return `the port ${port} is in use. Choose another, or --port 0 for a free one.`
-  }
-  return error instanceof Error ? error.message : String(error)
+  if (error instanceof z.ZodError) return listIssues(error, '--')
+  const { code, path, syscall } = error as NodeJS.ErrnoException
+  if (code === 'EADDRINUSE') return `the port ${port} is in use. Choose another, or --port 0 for a free one.`
+  if (error instanceof SyntaxError) return `it is no JSON: ${error.message}.`
+  if (syscall === undefined) return error instanceof Error ? error.message : String(error)
+  return `${path ?? `the port ${port}`}: ${whyNot(error)}.`
+}
+
+function listIssues({ issues }: z.ZodError, sign: string): string {
+  const texts = issues.map(
+    ({ path, message }) => (sign + path.join('.')).trim() + (path.length ? ': ' : '') + message,
+  )
+  return `${texts.join('; ')}.`
 }

@@ -11,9 +11,18 @@ const SQLITE_BUSY = 5
 /** Another process has the state file. */
 export class StateInUseError extends Error {}
 
+const openFile = (file: string): DatabaseSync => {
+  try {
+    return new DatabaseSync(file, { timeout: 0 })
+  } catch (cause) {
+    const why = 'its folder has to be there, and writable for us'
+    throw new Error(`${file} cannot be opened: ${why}.`, { cause })
+  }
+}
+
 /** Takes the lock or throws StateInUseError at once. Returns what gives it back. */
 export const takeLock = (file: string): (() => void) => {
-  const database = new DatabaseSync(file, { timeout: 0 })
+  const database = openFile(file)
   try {
     database.exec('pragma journal_mode = memory; begin exclusive')
   } catch (cause) {

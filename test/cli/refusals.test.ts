@@ -163,7 +163,20 @@ describe('storerank sandbox', () => {
     const { port } = holder.address() as AddressInfo
     const misuses: [args: string[], message: RegExp][] = [
       [['--port', String(port)], /^The sandbox cannot start: the port \d+ is in use\. [^\n]*\n$/],
-      [['--catalog', '/not/there.csv'], /^The sandbox cannot start: ENOENT[^\n]*\/not\/there\.csv[^\n]*\n$/],
+      [
+        ['--catalog', '/not/there.csv'],
+        /^The sandbox cannot start: \/not\/there\.csv: there is no such file/,
+      ],
+      [
+        ['--events', '/not/there.json'],
+        /^The sandbox cannot start: --events: \/not\/there\.json: there is no/,
+      ],
+      [
+        ['--state', '/not/there/books'],
+        /^The sandbox cannot start: \/not\/there\/books\.lock cannot be opened/,
+      ],
+      [['--faults', 'nope=1'], /^The sandbox cannot start: --faults: Unrecognized key: "nope"\.\n$/],
+      [['--faults', '{bad'], /^The sandbox cannot start: --faults: it is no JSON: [^\n]*\n$/],
       [['--login', ''], /^The sandbox cannot start: --login: [^\n]*\n$/],
     ]
     try {

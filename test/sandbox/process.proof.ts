@@ -153,6 +153,9 @@ describe('the sandbox as a process', () => {
     const attached = await attach(t, home)
     await kill((await greet(attached.url)).pid, 'SIGKILL')
     writeFileSync(join(home, 'sandbox.jsonl'), 'no json\n')
-    await assert.rejects(attachSandbox({ home }), /does not start[\s\S]*damaged at byte 0/)
+    await assert.rejects(
+      attachSandbox({ home }),
+      /does not start: .*sandbox\.jsonl is damaged at byte 0: mend or remove it\. Its log: /,
+    )
   })
 })

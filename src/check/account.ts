@@ -2,7 +2,7 @@
  * Whether the account may be used, what it may spend, and whether its record is laid out as the specification
  * says.
  */
-import { readUserData, type UserData } from '../service/account.ts'
+import { findOtherAccount, readUserData, type UserData } from '../service/account.ts'
 import { isObject, readNumber } from '../service/fields.ts'
 import { FUNCTION_RULES, SERVICE_FUNCTIONS } from '../service/functions.ts'
 import type { Reply } from '../service/transport.ts'
@@ -18,13 +18,19 @@ export async function checkAccount({ client }: CheckedService): Promise<Finding[
   const [row] = rowsIn(reply)
   const user = readUserData(row)
   return [
-    holds('login', 'The service takes APP_DATA_LOGIN and APP_DATA_PASSWORD.'),
+    checkLogin(user, client.login),
     checkClock(reply),
     checkLayout(row),
     checkLimits(row, user),
     checkBalance(user),
     checkPrices(user),
   ]
+}
+
+function checkLogin(user: UserData, login: string): Finding {
+  const problem = findOtherAccount(user, login)
+  if (problem === null) return holds('login', 'The service takes APP_DATA_LOGIN and APP_DATA_PASSWORD.')
+  return differs('login', problem, 'Neither its balance nor its prices and limits are used.')
 }
 
 function checkClock({ answeredAt }: Reply): Finding {

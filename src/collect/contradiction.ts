@@ -7,7 +7,7 @@ import { parseTag } from '../ledger/tag.ts'
 import { splitCategory } from '../service/chart-category.ts'
 import { storeOfName } from '../service/dialect.ts'
 import { cleanText, formatTimestamp, isObject, readCode, readTimestamp } from '../service/fields.ts'
-import { NEWEST_FIRST, SERVICE_FUNCTIONS } from '../service/functions.ts'
+import { NEWEST_FIRST, SERVICE_FUNCTIONS, type Store } from '../service/functions.ts'
 import { isSameKeyword } from '../service/keyword.ts'
 import type { ResultOutcome } from '../service/task-result.ts'
 
@@ -66,6 +66,10 @@ function rulesOf(item: FetchItem, asked: Asked): Readonly<Record<string, Rule>> 
       asked: item.store,
       isOther: (said) => (storeOfName(said) ?? item.store) !== item.store,
     },
+    se_domain: {
+      asked: item.store,
+      isOther: (said) => (storeOfDomain(said) ?? item.store) !== item.store,
+    },
     ...subjectRules(item, asked.subject),
     ...(category.category !== undefined && { app_category: exactly(category.category) }),
     ...(category.ageRating !== undefined && { age_rating: exactly(category.ageRating) }),
@@ -79,6 +83,12 @@ function rulesOf(item: FetchItem, asked: Asked): Readonly<Record<string, Rule>> 
       isOther: (said) => (readCode(said) ?? Number.POSITIVE_INFINITY) < (item.depth ?? 0),
     },
   }
+}
+
+function storeOfDomain(said: unknown): Store | null {
+  if (typeof said !== 'string') return null
+  if (/(^|\.)apple\.com$/.test(said)) return 'ios_store'
+  return /(^|\.)google\.com$/.test(said) ? 'android_store' : null
 }
 
 function subjectRules({ store, function: fn }: FetchItem, subject: string): Readonly<Record<string, Rule>> {

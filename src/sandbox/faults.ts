@@ -98,6 +98,8 @@ const FAULTS = {
   otherAnswer: Fault,
   /** A result, fetched or posted back, is the failure (40101) of another task of the same function. */
   otherFailure: Fault,
+  /** A result, fetched or posted back, says in one field that it is about something else; each in its turn. */
+  otherField: Fault,
   /** The answer to a POST names an id that no task has; id_list is right. */
   wrongPostId: Fault,
   /** The answer to a POST names with each task the id of the next; id_list is right. */
@@ -108,8 +110,15 @@ const FAULTS = {
    * A search, a chart or reviews, fetched or posted back, lacks the second half of the items that it counts.
    */
   shortList: Fault,
+  /**
+   * A search or a chart, fetched or posted back, has a hole in its ranks, an app of the other store, or a rank
+   * beyond its depth, each in its turn.
+   */
+  brokenList: Fault,
   /** A ready list or id_list lacks the second half of the rows that it counts. */
   shortRows: Fault,
+  /** id_list is answered from a later offset on than was asked for, and says so. */
+  otherQuery: Fault,
   /** A webhook is not sent and listed as failed. */
   webhookUnsent: Fault,
   /** A webhook is not sent, and the service believes that it was. */
@@ -233,12 +242,14 @@ export class Faults {
     return this.#settings.clockOffsetMs + this.#jumpedMs
   }
 
-  /** Takes other settings; counts, chance and jumps of the clock begin anew. */
+  /**
+   * Takes other settings; counts and jumps of the clock begin anew. Chance goes on: else a rare kind would
+   * never strike where settings are often replaced.
+   */
   replace(settings: FaultSettings): void {
     this.#settings = settings
     this.#jumpedMs = 0
     this.#burst = { fromMs: 0, toMs: 0 }
-    this.#asked.clear()
     this.#struck.clear()
   }
 

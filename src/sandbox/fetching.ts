@@ -7,6 +7,7 @@ import { echoTask, resolveTask } from './posting.ts'
 import type { Service } from './service.ts'
 import { messageOf, outcomeOf, type Task, type Tasks } from './tasks.ts'
 import { formatTimestamp } from './timestamp.ts'
+import { breakList, canBreak, sayOther } from './untrue.ts'
 
 /** As it is sold, a task enters the ready list so long after it is done. */
 const READY_LAG_MS = 1000
@@ -80,8 +81,10 @@ export const showResult = (service: Service, task: Task, form: Form): TaskAnswer
   }
   const shown = other && service.faults.strikes('otherAnswer', path) ? other : task
   const isWrong = service.faults.strikes('wrongId', path)
+  const found = showFound(service, shown, form, path)
+  const isBent = found.code === 20000 && service.faults.strikes('otherField', path)
   return {
-    ...showFound(service, shown, form, path),
+    ...(isBent ? sayOther(found, service.faults.struck.otherField ?? 0) : found),
     id: isWrong ? service.makeId(task.doneAtMs, task.function) : task.id,
   }
 }
@@ -99,8 +102,10 @@ const showFound = (
     const result = answers.show({ ...task, function: offer.function }, form)
     const { items } = result
     if (form === 'html' || offer.function === 'app_info' || !Array.isArray(items)) return result
-    if (items.length === 0 || !faults.strikes('shortList', path)) return result
-    return { ...result, items: items.slice(0, items.length >> 1) }
+    if (items.length > 0 && faults.strikes('shortList', path))
+      return { ...result, items: items.slice(0, items.length >> 1) }
+    if (!canBreak(items) || !faults.strikes('brokenList', path)) return result
+    return breakList({ ...result, items }, faults.struck.brokenList ?? 0)
   }
   return {
     id: task.id,

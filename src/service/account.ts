@@ -1,5 +1,6 @@
 /** Reads the account: limits, usage, money and prices. */
 
+import { UnreadableError } from '../errors.ts'
 import {
   cleanText,
   isObject,
@@ -45,11 +46,22 @@ const PRIORITY_KEYS = { 1: 'priority_normal', 2: 'priority_high' } as const
 
 /**
  * Reads the account's data; `money` and `price` may stand beside `rates` (docs/service.md: user_data layout).
+ * @throws UnreadableError also when it is the data of another account
  */
 export async function getUserData(transport: Transport): Promise<UserData & Pick<Reply, 'answeredAt'>> {
   const reply = await transport.callFree({ kind: 'user_data', method: 'GET', path: PATH })
   const [row] = rowsOf(reply, CALL)
-  return { ...readUserData(row), answeredAt: reply.answeredAt }
+  const data = readUserData(row)
+  const problem = findOtherAccount(data, transport.login)
+  if (problem !== null) throw new UnreadableError(problem, 'tasks[0].result[0].login')
+  return { ...data, answeredAt: reply.answeredAt }
+}
+
+/** Pure: what is said of another account than ours, as a sentence; null when it is ours or not said. */
+export function findOtherAccount({ login }: Pick<UserData, 'login'>, own: string): string | null {
+  const form = (text: string) => text.trim().toLowerCase()
+  if (login === null || form(login) === '' || form(login) === form(own)) return null
+  return `The answer to ${CALL} is about the account ${JSON.stringify(login)}, which is not ours: it is not used.`
 }
 
 /** Tolerant of everything but a record that is no object: what is missing, or out of bounds, is null. */

@@ -104,6 +104,8 @@ export class AppDataClient {
   readonly askFree = bind(this, (transport, call: FreeCall) => transport.callFree(call))
   /** How paths of the service name the stores. */
   readonly dialect: Dialect
+  /** Of the account. */
+  readonly login: string
   /** Lets what is in flight end, and begins nothing more. */
   readonly close = bind(this, (transport) => transport.close())
 
@@ -117,6 +119,7 @@ export class AppDataClient {
     this.listAllReady = commonReadyList(transport)
     this.unlistedMs = transport.unlistedMs
     this.dialect = transport.dialect
+    this.login = transport.login
   }
 }
 

@@ -4,7 +4,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { z } from 'zod'
 
 import { RejectedError, UnreadableError } from '../errors.ts'
-import { readWith } from './fields.ts'
+import { storeOfName } from './dialect.ts'
+import { isObject, readTimestamp, readWith } from './fields.ts'
 import { describeUncounted } from './refused-items.ts'
 import { classifyStatus } from './status-codes.ts'
 import type { FreeCall, Reply, Transport } from './transport.ts'
@@ -19,7 +20,7 @@ const ROWS_A_TURN = 5_000
  */
 export async function fetchRows<T>(transport: Transport, call: FreeCall, row: z.ZodType<T>): Promise<T[]> {
   const what = `${call.method} ${call.path}`
-  const rows = wholeRowsOf(await transport.callFree(call), what)
+  const rows = wholeRowsOf(await transport.callFree(call), call)
   return rows.map((sent, index) => readWith(row, sent, [...RESULT_PATH, index], `The answer to ${what}`))
 }
 
@@ -33,7 +34,7 @@ export async function fetchReadableRows<T>(
   row: z.ZodType<T>,
 ): Promise<T[]> {
   const what = `${call.method} ${call.path}`
-  const sent = wholeRowsOf(await transport.callFree(call), what)
+  const sent = wholeRowsOf(await transport.callFree(call), call)
   const read: T[] = []
   for (const [index, each] of sent.entries()) {
     // A list of 100,000 rows takes a second: what else this process does gets its turn meanwhile.
@@ -50,11 +51,35 @@ export async function fetchReadableRows<T>(
  * The raw rows of a list that stands for all that there is: what it lacks would be taken for not created, or
  * be deleted.
  */
-function wholeRowsOf(reply: Reply, what: string): unknown[] {
+function wholeRowsOf(reply: Reply, call: FreeCall): unknown[] {
+  const what = `${call.method} ${call.path}`
+  const other = findOther(reply.task?.data, call)
+  if (other !== null) {
+    const problem = 'which was not asked for: it is the list of something else'
+    throw new UnreadableError(`The answer to ${what} says ${other}, ${problem}.`, 'tasks[0].data')
+  }
   const rows = rowsOf(reply, what)
   const lacking = describeUncounted(rows.length, reply.task?.resultCount ?? 0)
   if (lacking === null) return rows
   throw new UnreadableError(`${what} was answered with a part of its list. ${lacking}`, 'tasks[0].result')
+}
+
+/** Pure: what an answer repeats of its question and says otherwise; null when there is none. */
+function findOther(said: unknown, { path, body }: FreeCall): string | null {
+  if (!isObject(said)) return null
+  const [asked = {}] = Array.isArray(body) ? (body as Readonly<Record<string, unknown>>[]) : []
+  const key = Object.keys(asked).find((name) => isOther(asked[name], said[name]))
+  if (key !== undefined) return `${key} = ${JSON.stringify(said[key])}`
+  const [, store] = /^\/v3\/app_data\/(\w+_store)\//.exec(path) ?? []
+  const answered = storeOfName(said.se)
+  return store === undefined || answered === null || answered === store ? null : `se = ${answered}`
+}
+
+function isOther(asked: unknown, said: unknown): boolean {
+  if (asked === undefined || said === null || said === undefined || said === '') return false
+  const [one, other] = [readTimestamp(asked), readTimestamp(said)]
+  if (one !== null && other !== null) return one.getTime() !== other.getTime()
+  return ['string', 'number', 'boolean'].includes(typeof said) && String(said) !== String(asked)
 }
 
 /**

@@ -287,16 +287,17 @@ function readRank(value: unknown): number | null {
 }
 
 /**
- * How many ranks above the last one no item claims. An item whose rank cannot be read may be in any of the
- * holes, and is told of by itself.
+ * How many ranks above the last one no organic item claims: paid items and others have ranks of their own.
+ * An item whose type or rank cannot be read may be in any of the holes, and is told of by itself.
  */
 function countHoles(sent: readonly unknown[], { items, refused }: ReadItems<Item>): number {
   const lastOf = items.reduce((last, { rank }) => Math.max(last, rank), 0)
   if (refused.length === 0 && lastOf === items.length) return 0
   const organic = sent.filter(isOrganic)
   const ranks = new Set(organic.map((item) => readRank(item.rank_group)).filter((rank) => rank !== null))
+  const typed = sent.filter((item) => isObject(item) && typeof item.type === 'string')
   const unread =
-    sent.length - organic.length + organic.filter((item) => readRank(item.rank_group) === null).length
+    sent.length - typed.length + organic.filter((item) => readRank(item.rank_group) === null).length
   return Math.max(0, Math.max(0, ...ranks) - ranks.size - unread)
 }
 

@@ -133,6 +133,7 @@ export class Transport {
   readonly #origin: string
   /** How paths of the service name the stores. */
   readonly dialect: Dialect
+  readonly login: string
   /** What was posted so short a time ago may not be listed yet. */
   readonly unlistedMs: number
   readonly #pathPrefix: string
@@ -155,6 +156,7 @@ export class Transport {
     this.#origin = url.origin
     this.#pool = openConnections(url, maxConcurrent, options.proxy ?? NO_PROXY)
     this.dialect = dialectOf(url, options.stores)
+    this.login = options.login
     this.unlistedMs = options.unlistedMs ?? TIMINGS.unlistedMs
     this.#pathPrefix = url.pathname.replace(/\/+$/, '')
     this.#headers = {

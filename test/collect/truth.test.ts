@@ -68,6 +68,21 @@ describe('an answer of another task under the id that was asked for', () => {
     }
   })
 
+  test('is known by any field of it, and so is a list that is broken in any way', async () => {
+    await watchKeywords(
+      world,
+      Array.from({ length: 12 }, (_, n) => `yoga ${n}`),
+    )
+    await buy(world)
+    for (const kind of ['otherField', 'brokenList']) {
+      await setFaults({ [kind]: 1 })
+      const { stored, later } = await (kind === 'otherField' ? collect(world) : collectPaused(world))
+      assert.deepEqual([kind, stored, later], [kind, 0, 12])
+    }
+    await setFaults({})
+    assert.equal((await collectPaused(world)).stored, 12)
+  })
+
   test('is told in the end, kept as rejected, and leaves a gap with the reason', async () => {
     await watchKeywords(world, ['yoga', 'chess'])
     await buy(world)
@@ -161,6 +176,7 @@ describe('what an answer says of itself', () => {
     [search, { function: 'app_list' }],
     [search, { se: 'ios_store' }],
     [search, { se: 'apple' }],
+    [search, { se_domain: 'itunes.apple.com' }],
     [search, { keyword: 'Größe 100%' }],
     [search, { location_code: 2276 }],
     [search, { location_code: '2276' }],
@@ -186,7 +202,7 @@ describe('what an answer says of itself', () => {
     [search, { tag: `${TASK_ID}.2` }],
     [search, { tag: `${TASK_ID}.2.0123456789ab.1780000000.86400` }],
     [search, { tag: null, function: null, se: 7, keyword: '', location_code: 'x', language_code: null }],
-    [search, { se: 'google' }],
+    [search, { se: 'google', se_domain: 'play.google.com' }],
     [search, { se: 'a_name_of_its_own' }],
     [search, { keyword: 'GRÖSSE 100% C++' }],
     [search, { keyword: 'Gro\u0308ße 100%25 c%2B%2B' }],

@@ -25,6 +25,8 @@ export interface ChaosOptions {
   readonly tasks: number
   readonly deadlineMs: number
   readonly random: Random
+  /** Untrue answers of every kind, all the time. */
+  readonly isUntrue: boolean
 }
 
 /** What every loop of a disturbance has. */

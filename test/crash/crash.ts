@@ -33,6 +33,8 @@ interface Options {
   readonly scenario: GuardName | null
   /** The sandbox plays the service as it is sold. */
   readonly asSold: boolean
+  /** Untrue answers of every kind, all the time. */
+  readonly untrue: boolean
   readonly logFile: string | null
 }
 
@@ -62,6 +64,7 @@ const HELP = `usage: npm run crash -- [options]
   --guard-off NAME  the story of a guard without it: must not be clean
   --scenario NAME   the same story with the guard: must be clean
   --as-sold         the service as it is sold, instead of its specification
+  --untrue          answers that are not true or whole, of each kind, all the time
   --log FILE        what the runners write
 
 guards: ${Object.keys(GUARDS).join(', ')}
@@ -103,6 +106,7 @@ function readOptions(args: string[]): Options | null {
         ...{ kills: text, runners: text, keywords: text, tasks: text, seed: text, minutes: text },
         ...{ 'guard-off': text, scenario: text, log: text },
         'as-sold': { type: 'boolean', default: false },
+        untrue: { type: 'boolean', default: false },
       },
     })
     const guards = [values['guard-off'], values.scenario].filter((name) => name !== undefined)
@@ -117,6 +121,7 @@ function readOptions(args: string[]): Options | null {
       guardOff: (values['guard-off'] ?? null) as GuardName | null,
       scenario: (guards[0] ?? null) as GuardName | null,
       asSold: values['as-sold'],
+      untrue: values.untrue,
       logFile: values.log ?? null,
     }
     const isKnown = guards.length < 2 && guards.every((name) => Object.hasOwn(GUARDS, name))
@@ -155,8 +160,10 @@ async function run(options: Options): Promise<boolean> {
   return isClean(findings)
 }
 
-function describe({ scenario, guardOff, kills, tasks, runners, keywords, asSold }: Options): string {
-  const service = asSold ? ', the service as it is sold' : ''
+function describe(options: Options): string {
+  const { scenario, guardOff, kills, tasks, runners, keywords, asSold, untrue } = options
+  const service =
+    (asSold ? ', the service as it is sold' : '') + (untrue ? ', untrue answers throughout' : '')
   if (scenario !== null)
     return `scenario ${scenario}, its guard ${guardOff === null ? 'on' : 'off'}${service}`
   return `${kills} blows, ${tasks} tasks, ${runners} runners, ${keywords} keywords${service}`
@@ -175,6 +182,7 @@ async function disturbAtRandom(options: Options, stage: Stage, random: Random) {
     tasks: options.tasks,
     deadlineMs: performance.now() + options.minutes * 60_000,
     random,
+    isUntrue: options.untrue,
   })
 }
 

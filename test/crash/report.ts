@@ -3,6 +3,7 @@
 import { type Blows, countBlows } from './blows.ts'
 import type { Findings } from './books.ts'
 import { FAIL_POINTS } from './rewrite.ts'
+import { listSpared } from './troubles.ts'
 import type { Trouble } from './wire.ts'
 
 export interface Report {
@@ -58,6 +59,8 @@ export function printReport(report: Report): void {
     ['most requests in flight', report.mostInFlight],
     ...listFindings(findings),
   ])
+  const spared = isRandom ? listSpared(blows) : []
+  if (spared.length > 0) process.stdout.write(`NEVER STRUCK, so nothing is shown of: ${spared.join(', ')}\n`)
   for (const sample of findings.samples) process.stdout.write(`${sample}\n`)
   const guard = report.guardOff === null ? '' : `, guard ${report.guardOff} off`
   const verdict = isClean(findings) ? 'CLEAN' : 'NOT CLEAN'

@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Random } from '../support/random.ts'
-import { add } from './blows.ts'
+import { add, type Blows } from './blows.ts'
 import type { Disturbance } from './chaos.ts'
 import { cut, failStatements, occupyConnections } from './outages.ts'
 import type { SandboxFaults } from './servers.ts'
@@ -78,10 +78,13 @@ async function troubleDatabase(disturbance: Disturbance, random: Random): Promis
   }
 }
 
-/** Answers that are not true, or not whole. */
+/**
+ * Answers that are not true, or not whole, in each of their kinds. `--untrue` has them beside all else, where
+ * a fifth of the results is enough: a task has six answers.
+ */
 const UNTRUE: SandboxFaults = {
-  ...{ otherAnswer: 0.1, otherFailure: 0.1, shortList: 0.1, shortRows: 0.3, wrongId: 0.1 },
-  ...{ wrongPostId: 0.2, turnedIds: 0.2, strayWebhook: 0.5 },
+  ...{ otherAnswer: 0.04, otherField: 0.06, otherFailure: 0.03, shortList: 0.04, brokenList: 0.05 },
+  ...{ wrongId: 0.03, shortRows: 0.2, otherQuery: 0.2, wrongPostId: 0.1, turnedIds: 0.3, strayWebhook: 0.4 },
 }
 
 /**
@@ -90,32 +93,40 @@ const UNTRUE: SandboxFaults = {
  */
 const SPELLS: readonly SandboxFaults[] = [
   {},
-  {},
   { http500: 1 },
   { reset: { rate: 0.1, when: 'before' } },
   { reset: { rate: 0.1, when: 'after' }, lost: 0.05 },
   { halfBody: 0.1, notJson: 0.05 },
   { slow: { rate: 0.05, ms: 2_700 } },
   { rateLimit: 0.1 },
-  { paymentRequired: 0.03, insufficientFunds: 0.05 },
+  { paymentRequired: 0.05, insufficientFunds: 0.1 },
   { tasksNull: 0.1, internalCode: 0.1 },
   { duplicateRow: 0.5, wrongId: 0.1 },
-  UNTRUE,
   UNTRUE,
   { webhookUnsent: 0.7, webhookTwice: 0.5 },
   { webhookLost: 0.2, webhookTwice: 1 },
   { storeError: 0.1, clockJump: { rate: 0.05, ms: 500, times: 4 } },
 ]
 
-async function troubleService({ sandbox, struck, isOver }: Disturbance, random: Random): Promise<void> {
+/** The faults that a run had never struck. */
+export function listSpared(blows: Blows): string[] {
+  const kinds = new Set(SPELLS.flatMap((spell) => Object.keys(spell)))
+  return [...kinds].filter((kind) => !blows.has(`service: ${kind}`))
+}
+
+/** Each spell has its turn before any comes again. */
+async function troubleService(disturbance: Disturbance, random: Random): Promise<void> {
+  const { sandbox, struck, isOver, isUntrue } = disturbance
   const change = async (faults: SandboxFaults) => {
     for (const [kind, times] of Object.entries(await sandbox.setFaults(faults))) {
       add(struck, `service: ${kind}`, times)
     }
   }
-  for (;;) {
-    const spell = random.pick(SPELLS)
-    await change(spell)
+  for (let left: SandboxFaults[] = []; ; ) {
+    if (left.length === 0) left = [...SPELLS]
+    const spell = random.pick(left)
+    left.splice(left.indexOf(spell), 1)
+    await change({ ...(isUntrue && UNTRUE), ...spell })
     if (await sleepUnless(isOver, spell.http500 === 1 ? 3_000 : random.between(1_500, 5_000))) break
   }
   await change({})

@@ -116,18 +116,23 @@ describe('a lost answer', () => {
   })
 })
 
-test('a list that lacks rows which it counts proves nothing: nothing is given back', async (t) => {
-  await loseAnswer(t, 'answer', ['yoga', 'pilates'])
-  await putFaults(world.sandboxUrl, { shortRows: {} })
-  t.after(() => putFaults(world.sandboxUrl, {}))
-  for (let scan = 1; scan <= 2; scan += 1) {
-    await letPass('1 hour')
-    await assert.rejects(reconcile(), /was answered with a part of its list\. The answer counts/)
-  }
-  assert.deepEqual(await countStates(world.db), { posting: 2 })
-  await putFaults(world.sandboxUrl, {})
-  assert.equal((await reconcile()).adopted, 2)
-})
+for (const [fault, told] of [
+  ['shortRows', /was answered with a part of its list\. The answer counts/],
+  ['otherQuery', /says offset = 1000, which was not asked for: it is the list of something else/],
+] as const) {
+  test(`a list with the fault ${fault} proves nothing: nothing is given back`, async (t) => {
+    await loseAnswer(t, 'answer', ['yoga', 'pilates'])
+    await putFaults(world.sandboxUrl, { [fault]: 1 })
+    t.after(() => putFaults(world.sandboxUrl, {}))
+    for (let scan = 1; scan <= 2; scan += 1) {
+      await letPass('1 hour')
+      await assert.rejects(reconcile(), told)
+    }
+    assert.deepEqual(await countStates(world.db), { posting: 2 })
+    await putFaults(world.sandboxUrl, {})
+    assert.equal((await reconcile()).adopted, 2)
+  })
+}
 
 test('a list that is never whole ends the recovery with a sentence', async (t) => {
   await loseAnswer(t, 'request', ['yoga'])

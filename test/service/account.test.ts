@@ -120,9 +120,15 @@ test('a number out of bounds is not known, and the others are', () => {
 })
 
 test('the account is asked for over the wire', async (t) => {
-  const server = await startWireServer(t, envelope([taskWith([{ login: 'me' }])]), envelope([taskWith([])]))
+  const said = (login: unknown) => envelope([taskWith([{ login }])])
+  const bodies = [said(' ME'), said(null), said('you'), envelope([taskWith([])])] as const
+  const server = await startWireServer(t, ...bodies)
   const client = openClient(t, server.baseUrl)
-  assert.equal((await client.getUserData()).login, 'me')
+  assert.equal((await client.getUserData()).login, ' ME')
+  assert.equal((await client.getUserData()).login, null)
+  const message =
+    'The answer to GET /v3/appendix/user_data is about the account "you", which is not ours: it is not used.'
+  await assert.rejects(client.getUserData(), { code: 'unreadable', message })
   assert.equal(server.received[0]?.path, '/v3/appendix/user_data')
   await assert.rejects(client.getUserData(), {
     path: 'tasks[0].result[0]',

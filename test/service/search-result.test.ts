@@ -114,6 +114,12 @@ test('only organic items are ranked; others shift the absolute rank and may look
   ]
   const result = parseSearchResult(page(items))
   assert.deepEqual([ranksOf(result), result.absolute, result.itemsCount], [[1, 2], [2, 4], 4])
+  assert.equal(result.shortfall, null)
+  // Nor do they stand for an app that is lacking.
+  assert.match(
+    parseSearchResult(page(items.slice(0, 3).concat(item(3)))).shortfall ?? '',
+    /at 1 of the ranks/,
+  )
 })
 
 test('an app that comes twice keeps its best rank', () => {

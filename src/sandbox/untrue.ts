@@ -1,0 +1,71 @@
+/** Answers that are not true: what one of them may say of itself, and how a list of it may be broken. */
+
+import type { TaskAnswer } from './envelope.ts'
+import { isRecord } from './posting.ts'
+
+/** Of a field, what was not asked for. */
+type Other = (said: unknown) => unknown
+type Part = 'data' | 'result'
+
+const OTHER_STORE: Readonly<Record<string, string>> = {
+  ...{ ios_store: 'android_store', android_store: 'ios_store', apple: 'google', google: 'apple' },
+}
+const OTHER_TYPE: readonly (readonly [RegExp, string])[] = [
+  [/^ios_store_/, 'android_store_'],
+  [/^app_store_/, 'google_play_'],
+  [/^android_store_/, 'ios_store_'],
+  [/^google_play_/, 'app_store_'],
+]
+const addLetter: Other = (said) => `${said}x`
+const addOne: Other = (said) => Number(said) + 1
+
+const UNTRUTHS: readonly (readonly [Part, field: string, Other])[] = [
+  ['data', 'tag', () => 'of another program'],
+  ['data', 'keyword', addLetter],
+  ['data', 'app_id', addLetter],
+  ['data', 'location_code', addOne],
+  ['data', 'language_code', addLetter],
+  ['data', 'se', (said) => OTHER_STORE[String(said)] ?? said],
+  ['data', 'function', (said) => (said === 'app_info' ? 'app_reviews' : 'app_info')],
+  ['result', 'se_domain', (said) => `${/^play/.test(String(said)) ? 'apps.apple' : 'play.google'}.com`],
+  ['result', 'keyword', addLetter],
+  ['result', 'app_id', addLetter],
+  ['result', 'location_code', addOne],
+  ['result', 'language_code', addLetter],
+  ['result', 'datetime', () => '2001-01-01 00:00:00 +00:00'],
+]
+
+/** The answer, with one field that says something else; each turn another one of those that it has. */
+export const sayOther = (answer: TaskAnswer, turn: number): TaskAnswer => {
+  const result = isRecord(answer.result?.[0]) ? answer.result[0] : {}
+  const parts: Readonly<Record<Part, Record<string, unknown>>> = { data: answer.data ?? {}, result }
+  const own = UNTRUTHS.filter(([part, field]) => Object.hasOwn(parts[part], field))
+  const untruth = own[turn % own.length]
+  if (untruth === undefined) return answer
+  const [part, field, other] = untruth
+  const bent = { ...parts[part], [field]: other(parts[part][field]) }
+  return part === 'data' ? { ...answer, data: bent } : { ...answer, result: [bent] }
+}
+
+type Item = Readonly<Record<string, unknown>>
+
+const isOrganic = ({ type }: Item): boolean => String(type).endsWith('_organic')
+
+/** Whether a list has what can be broken. */
+export const canBreak = (items: readonly Item[]): boolean => items.filter(isOrganic).length > 1
+
+/**
+ * A list that counts what it has: in turn without the app of its first rank, with an app of the other store,
+ * and with a rank far beyond the depth.
+ */
+export const breakList = <R extends { items: readonly Item[] }>(result: R, turn: number): R => {
+  const { items } = result
+  const first = items.findIndex(isOrganic)
+  const last = items.findLastIndex(isOrganic)
+  const of = (list: readonly Item[]): R => ({ ...result, items: list, items_count: list.length })
+  if (turn % 3 === 0) return of(items.toSpliced(first, 1))
+  const item = items[last] ?? {}
+  const type = OTHER_TYPE.find(([own]) => own.test(String(item.type))) ?? [/^/, '']
+  if (turn % 3 === 1) return of(items.with(last, { ...item, type: String(item.type).replace(...type) }))
+  return of([...items, { ...item, app_id: `${item.app_id}1`, rank_group: 2000, rank_absolute: 2001 }])
+}

@@ -4,6 +4,7 @@
  */
 import { Histogram, type Registry } from 'prom-client'
 import type { Database } from '../db/database.ts'
+import { oneRow } from '../db/one-row.ts'
 
 /** From a minute to two days. */
 const LATENCY_BUCKETS_S = [60, 300, 900, 1800, 3600, 7200, 14_400, 28_800, 86_400, 172_800]
@@ -65,7 +66,8 @@ async function readSettled(
   db: Database['sql'],
   storingMs: number,
 ): Promise<{ readonly startedAt: string; readonly settledTo: string }> {
-  const [row] = await db<{ startedAt: string; settledTo: string }[]>`
+  return oneRow(
+    await db<{ startedAt: string; settledTo: string }[]>`
     select w.started_at::text as "startedAt",
       least(w.started_at, min(greatest(a.xact_start, w.from_at))
         filter (where a.pid is not null))::text as "settledTo"
@@ -75,7 +77,6 @@ async function readSettled(
     ) w
     left join pg_stat_activity a on a.datname = current_database() and a.usesysid is not null
       and a.backend_xid is not null
-    group by w.started_at`
-  if (row === undefined) throw new Error('A group of one row returned none.')
-  return row
+    group by w.started_at`,
+  )
 }

@@ -59,25 +59,6 @@ describe('charts in the views of ranks', () => {
     assert.equal((await list.sql`select from rank_history where collection = 'topselling_free'`).count, 1)
   })
 
-  test('the same collection with and without a category are two charts', async () => {
-    await list.addChart()
-    await list.addChart({ category: 'game' })
-    const rows = await list.sql`select category, outcome from rank_history order by category nulls first`
-    assert.deepEqual(
-      [...rows],
-      [
-        { category: null, outcome: 'pending' },
-        { category: 'game', outcome: 'pending' },
-      ],
-    )
-  })
-
-  test('an app of the other store is not ranked on a chart', async () => {
-    await list.addChart()
-    await list.addApp()
-    assert.deepEqual([...(await list.sql`select app_id from rank_history`)], [{ app_id: 'com.acme.yoga' }])
-  })
-
   test('charts of both stores stand side by side, each with the apps of its own store', async () => {
     await list.addChart()
     await list.addChart({ store: 'ios_store', collection: 'top_free_ios', category: 'games', depth: 1000 })
@@ -127,33 +108,6 @@ describe('charts in the views of ranks', () => {
     await list.addChart({ category: 'family', age_rating: 'ages_6_8' })
     const rows = await list.sql`select distinct category from rank_history order by 1`
     assert.deepEqual([...rows], [{ category: 'family' }, { category: 'family, ages_6_8' }])
-  })
-
-  test('a chart that was not measured is pending, then a gap, and never an older rank', async () => {
-    await list.addChart()
-    await list.capture('topselling_free', SLOT, ['com.acme.yoga'])
-    await list.setNow('2026-03-12 13:00+00')
-    await list.leaveGap('topselling_free', '2026-03-11 00:00+00', 'failed', 'why')
-    const rows = await list.sql`
-      select to_char(slot, 'DD') as day, rank, outcome, reason from rank_history order by slot`
-    assert.deepEqual(
-      [...rows],
-      [
-        { day: '10', rank: 1, outcome: 'ranked', reason: null },
-        { day: '11', rank: null, outcome: 'failed', reason: 'why' },
-        { day: '12', rank: null, outcome: 'pending', reason: null },
-      ],
-    )
-    assert.deepEqual([...(await list.sql`select outcome from rank_latest`)], [{ outcome: 'failed' }])
-  })
-
-  test('the change of a chart is against the day before', async () => {
-    await list.addChart()
-    await list.capture('topselling_free', SLOT, ['com.a', 'com.b', 'com.acme.yoga'])
-    await list.setNow('2026-03-11 13:00+00')
-    await list.capture('topselling_free', '2026-03-11 00:00+00', ['com.acme.yoga'])
-    const rows = await list.sql`select rank, rank_1d, change_1d, change_7d from rank_change`
-    assert.deepEqual([...rows], [{ rank: 1, rank_1d: 3, change_1d: 2, change_7d: null }])
   })
 
   test('coverage counts charts and reviews by themselves', async () => {

@@ -74,23 +74,6 @@ describe('the views of trouble', () => {
       assert.equal((await problem()).problem, 'references_missing')
     })
 
-    test('names the location that was most likely meant', async () => {
-      const meant: Record<string, string | null> = {
-        'Untied States': 'United States',
-        'united kingdon': 'United Kingdom',
-        London: 'London,England,United Kingdom',
-        Xyzzy: null,
-      }
-      for (const [name, nearest] of Object.entries(meant)) {
-        await list.sql`truncate keyword_watch, location`
-        await list.addKeyword({ location_code: null, location_name: name })
-        await knowPlaces()
-        const { problem: code, message } = await problem()
-        assert.equal(code, 'location_unknown')
-        assert.equal(/Did you mean "(.*)"\?/.exec(message ?? '')?.[1] ?? null, nearest)
-      }
-    })
-
     test('names codes that the loaded references do not have, and none before they are loaded', async () => {
       await list.addKeyword({ location_code: 9999, language_code: 'xx' })
       assert.deepEqual([...(await problems())], [])
@@ -102,33 +85,6 @@ describe('the views of trouble', () => {
         (await problems()).map((row) => row.problem),
         ['language_unknown', 'location_unknown'],
       )
-    })
-
-    test('names the language that was meant, by the beginning of its code or name', async () => {
-      const nearest = { 'en-gb': '"en" (English)', ger: '"de" (German)' }
-      for (const [code, meant] of Object.entries(nearest)) {
-        await list.sql`truncate language`
-        await list.addKeyword({ keyword: code, language_code: code })
-        await list.sql`insert into language values ('ios_store', 'de', 'German'),
-          ('ios_store', 'en', 'English')`
-        const row = (await problems()).find(
-          (each) => each.subject === code && each.problem === 'language_unknown',
-        )
-        assert.equal(
-          row?.message,
-          `ios_store has no language with the code "${code}". Did you mean ${meant}? Correct ` +
-            'language_code; the table language has them all.',
-        )
-      }
-    })
-
-    test('names the watch that follows the same already', async () => {
-      await knowPlaces()
-      const first = await list.addKeyword()
-      await list.addKeyword({ location_code: null, location_name: 'United States' })
-      const { problem: code, message } = await problem()
-      assert.equal(code, 'followed_already')
-      assert.match(message ?? '', new RegExp(`^keyword_watch ${first} of this project`))
     })
 
     test('names the category that was likely meant, and none before categories are loaded', async () => {

@@ -163,27 +163,6 @@ describe('the views of ranks', () => {
     assert.equal((await list.sql`select from rank_latest`).count, 0)
   })
 
-  test('daily, 6-hourly, daily again shows no slot twice', async () => {
-    await list.addKeyword()
-    await list.addApp()
-    await list.setNow('2026-03-11 13:00+00')
-    await list.sql`update keyword_watch set every = '6 hours'`
-    await list.setNow('2026-03-11 19:00+00')
-    await list.sql`update keyword_watch set every = '1 day'`
-    await list.setNow('2026-03-12 13:00+00')
-    assert.deepEqual(await history(), [
-      '03-10 00 1001 pending',
-      // The daily slot of the 11th was still running when it was given up.
-      '03-11 12 1001 pending',
-      '03-12 00 1001 pending',
-    ])
-    for (const slot of ['10 00', '11 00', '11 12', '11 18', '12 00']) {
-      await list.capture('yoga', `2026-03-${slot}:00+00`, ['1001'])
-    }
-    const slots = ['10 00', '11 00', '11 12', '11 18', '12 00'].map((slot) => `03-${slot} 1001 1 ranked`)
-    assert.deepEqual(await history(), slots)
-  })
-
   test('projects that share a target see each what they asked for, and the same rank', async () => {
     await list.addKeyword()
     await list.addApp()

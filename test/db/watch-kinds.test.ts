@@ -132,21 +132,6 @@ describe('a watch of an app', () => {
     }
   })
 
-  test('whose reviews another watch of the project follows already starts only what is missing', async () => {
-    await list.sql`insert into location (store, code, name) values ('ios_store', 2840, 'United States')`
-    const first = await list.addApp({ ...PLACE, reviews: true })
-    await list.addApp({ location_name: 'united states', language_code: 'en', info: true, reviews: true })
-    assert.deepEqual(await periods(), ['+ app', '+ reviews app_reviews 50', '+ app app_info'])
-    await list.sql`delete from app_watch where id = ${first}`
-    await list.sql`select start_missing_watch_periods()`
-    assert.deepEqual(await periods(), [
-      'app',
-      'reviews app_reviews 50',
-      '+ app app_info',
-      '+ reviews app_reviews 50',
-    ])
-  })
-
   test('asks for raw pages with its details, and a keyword with its ranks', async () => {
     await list.addApp({ ...ANDROID_APP, ...PLACE, info: true, html: true })
     await list.addKeyword({ store: 'android_store', html: true })

@@ -45,13 +45,6 @@ describe('a watch over time', () => {
     )
   })
 
-  test('only an app whose details are asked for has a target', async () => {
-    await list.addApp()
-    await list.addApp({ app_id: '1002', info: true, location_code: 2840, language_code: 'en' })
-    const targets = await list.sql`select p.target_id is not null as has from watch_period p order by p.id`
-    assert.deepEqual([...targets], [{ has: false }, { has: true }])
-  })
-
   test('a watch that is deleted asks for no slot after the running one', async () => {
     const id = await list.addKeyword()
     await list.setNow('2026-03-12 09:00+00')
@@ -65,14 +58,6 @@ describe('a watch over time', () => {
     await list.setNow('2026-03-15 09:00+00')
     await list.sql`update keyword_watch set enabled = true`
     assert.deepEqual(await periods(), ['fitness 1 day 03-10 00-03-10 00', 'fitness 1 day 03-15 00-'])
-  })
-
-  test('a watch that is disabled and enabled in one slot asks for that slot once', async () => {
-    await list.addKeyword()
-    await list.sql`update keyword_watch set enabled = false`
-    await list.setNow('2026-03-10 14:00+00')
-    await list.sql`update keyword_watch set enabled = true`
-    assert.equal(await ownersOf('2026-03-10 00:00+00'), 1)
   })
 
   test('a change of role or label goes on in the same period', async () => {
@@ -94,24 +79,6 @@ describe('a watch over time', () => {
     await list.sql`update project set enabled = true`
     assert.equal((await list.sql`select from watch_period where ended_at is null`).count, 3)
   })
-
-  test('a renamed project takes its watches and its past with it', async () => {
-    await list.addKeyword()
-    await list.addApp()
-    await list.sql`update project set name = 'wellness'`
-    const rows = await list.sql`
-      select project, count(*) as periods, count(ended_at) as ended from watch_period group by project`
-    assert.deepEqual([...rows], [{ project: 'wellness', periods: 2, ended: 0 }])
-    assert.equal((await list.sql`select from keyword_watch where project = 'wellness'`).count, 1)
-  })
-
-  /** How many periods of the project ask for this slot of `yoga`. */
-  async function ownersOf(slot: string): Promise<number> {
-    const rows = await list.sql`
-      select from watch_period p join target t on t.id = p.target_id
-      where t.subject = 'yoga' and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, ${slot}, null)`
-    return rows.count
-  }
 
   test('daily, 6-hourly, daily again: no slot is asked for twice, and none that nobody wanted', async () => {
     await list.addKeyword()

@@ -202,19 +202,6 @@ describe('without money', () => {
     assert.deepEqual(await readMoney(world.db), { charge: 2400 })
   })
 
-  test('an account with little money posts what it can pay for, and the rest when money comes', async () => {
-    const poor = await createWorld({ sandbox: { readyMs: 3_600_000, balanceUsd: 0.0024 } })
-    try {
-      const postId = await planPost(poor, ['a', 'b', 'c', 'd'])
-      await assert.rejects(work(poor, postId), { code: 'account_money' })
-      assert.deepEqual(await countStates(poor.db), { planned: 2, posted: 2 })
-      assert.deepEqual(await readMoney(poor.db), { charge: 2400, reserved: 2400 })
-      assert.equal((await readOwnBooks(poor)).length, 2)
-    } finally {
-      await poor.close()
-    }
-  })
-
   test('a task refused for pace only waits, and blames nobody', async () => {
     const postId = await planPost(world, ['yoga'])
     const client = clientThat(world, [], ({ tags }) =>

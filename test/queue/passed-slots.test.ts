@@ -48,47 +48,6 @@ describe('the first look at a job that was never scheduled', () => {
 })
 
 describe('a look', () => {
-  test('finds nothing new in the same minute', () => {
-    const found = findDueAndMissedSlots(
-      'latest',
-      matches(MINUTELY),
-      instant('12:00:00'),
-      instant('12:00:59.999'),
-    )
-    assert.deepEqual(found, { due: null, missed: [] })
-  })
-
-  test('after a sleep runs the latest slot, and says of each before it that it was missed', () => {
-    const { due, missed } = findDueAndMissedSlots(
-      'latest',
-      matches('*/10 * * * *'),
-      instant('12:00:01'),
-      instant('12:39:59'),
-    )
-    assert.equal(time(due), '12:30')
-    assert.deepEqual(
-      missed.map(({ slot, reason }) => [time(slot), reason]),
-      [
-        ['12:20', NOTHING_BEFORE],
-        ['12:10', NOTHING_BEFORE],
-      ],
-    )
-  })
-
-  test('after a sleep runs nothing late where the next slot does it, but says it was missed', () => {
-    const { due, missed } = findDueAndMissedSlots(
-      'none',
-      matches('*/10 * * * *'),
-      instant('12:00:01'),
-      instant('12:31:00'),
-    )
-    assert.equal(due, null)
-    assert.deepEqual(
-      missed.map(({ slot }) => time(slot)),
-      ['12:30', '12:20', '12:10'],
-    )
-  })
-
   test('after a month lists the last thousand minutes, and the oldest of them tells of the rest', () => {
     const since = new Date('2026-10-21T12:00:00Z')
     const { due, missed } = findDueAndMissedSlots('latest', matches(MINUTELY), since, instant('12:00:30'))
@@ -194,14 +153,4 @@ describe('whatever the clock does', () => {
       )
     })
   }
-
-  test('a minute as it should be runs every slot, and misses none', () => {
-    const ledger = createLedger(MINUTELY, 'none')
-    for (let minute = 0; minute < 60; minute += 1) {
-      const now = instant(`12:${String(minute).padStart(2, '0')}:00.012`)
-      ledger.look(minute === 0 ? null : new Date(now.getTime() - 60_000), now)
-    }
-    assert.equal(ledger.recorded.size, 60)
-    assert.ok([...ledger.recorded.values()].every((as) => as === 'run'))
-  })
 })

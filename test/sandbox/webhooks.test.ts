@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
@@ -54,62 +53,6 @@ describe('webhooks', () => {
         )
       }),
     )
-  })
-
-  test('a postback brings what task_get would, compressed, and takes the task off the list', async (t) => {
-    const [caller, receiver] = [await openSandbox(t, { readyMs: 0, ...AMPLE }), await openReceiver(t)]
-    const kinds = [
-      ['ios_store', 'app_searches', { keyword: 'yoga' }, 'advanced'],
-      ['ios_store', 'app_searches', { keyword: 'xkcdqwrt' }, 'advanced'],
-      ['ios_store', 'app_reviews', { app_id: '1480010017' }, 'advanced'],
-      ['android_store', 'app_info', { app_id: 'com.ashlune.yoga' }, 'html'],
-      ['android_store', 'app_list', { app_collection: 'topgrossing' }, 'advanced'],
-    ] as const
-    for (const [index, [store, name, subject, form]] of kinds.entries()) {
-      const fields = { ...subject, tag: `t.${index}`, postback_data: form }
-      const [{ id, status_code }] = await postTasks(caller, [postback(receiver, fields)], { store, name })
-      assert.equal(status_code, 20100)
-      await until(() => receiver.received.length > index)
-      const webhook = receiver.received[index]
-      assert.equal(webhook?.method, 'POST')
-      assert.equal(webhook?.path, `/p?id=${id}&tag=t.${index}`)
-      assert.equal(webhook?.headers['content-type'], 'application/json')
-      assert.equal(webhook?.headers['content-encoding'], 'gzip')
-      const fetched = await caller.get(`/v3/app_data/${store}/${name}/task_get/${form}/${id}`)
-      const withoutTime = ({ time, tasks, ...envelope }: Json) => ({
-        ...envelope,
-        tasks: tasks.map(({ time, ...rest }: Json) => rest),
-      })
-      assert.deepEqual(withoutTime(webhook?.body), withoutTime(fetched))
-      assert.deepEqual(await listReady(caller, { store, name }), [])
-    }
-    assert.deepEqual(await listErrors(caller, { filtered_function: 'postback_url' }), [])
-  })
-
-  test('a client that does not answer in time is cut off', async (t) => {
-    const caller = await openSandbox(t, { readyMs: 0, webhookTimeoutMs: 100, ...AMPLE })
-    const receiver = await openReceiver(t)
-    const closed: Promise<unknown>[] = []
-    receiver.answer = (response) => void closed.push(once(response, 'close'))
-    const [slow] = await postTasks(caller, [postback(receiver)])
-    await until(() => isReady(caller, slow.id))
-    await Promise.all(closed)
-    receiver.answer = (response) => {
-      response.writeHead(200).write('half')
-      closed.push(once(response, 'close'))
-    }
-    const [half] = await postTasks(caller, [postback(receiver)])
-    await until(() => isReady(caller, half.id))
-    await Promise.all(closed)
-    const records = await listErrors(caller)
-    assert.deepEqual(
-      records.map((record) => [record.id, record.http_code]),
-      [
-        [slow.id, 0],
-        [half.id, 0],
-      ],
-    )
-    assert.ok(records.every((record) => record.http_time >= 0.1))
   })
 
   test('hundreds of tasks with both webhooks bring each exactly once', async (t) => {

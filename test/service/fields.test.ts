@@ -9,7 +9,6 @@ import {
   readCode,
   readCost,
   readCount,
-  readIdentifier,
   readMicros,
   readNumber,
   readSpending,
@@ -30,12 +29,6 @@ test('text is never cut inside a character', () => {
   assert.equal(cleanText('ab🧘', 3), 'ab')
   assert.equal(cleanText('ab🧘', 4), 'ab🧘')
   assert.equal(cleanText('a\ud83eb', 9), 'a\ufffdb')
-})
-
-test('an identifier is whole or nothing', () => {
-  assert.equal(readIdentifier('com.example', 20), 'com.example')
-  for (const unfit of ['', 'a\0b', '\ud83e', 'x'.repeat(21), 7, null])
-    assert.equal(readIdentifier(unfit, 20), null)
 })
 
 test('numbers may come as strings, and nothing else passes for one', () => {

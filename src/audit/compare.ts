@@ -90,9 +90,7 @@ async function findDifferences(tx: Transaction, { from, to }: Range, aheadMs: nu
   const ahead = sql`make_interval(secs => ${aheadMs / 1000}::float8)`
   await tx`
     create temporary table audit_found on commit drop as
-    with listed as (
-      select * from audit_listed where posted_at >= ${from} and posted_at < ${to}
-    ),
+    with listed as (select * from audit_listed where posted_at >= ${from} and posted_at < ${to}),
     charged as materialized (
       select c.service_id, c.target_id, c.slot, (sum(c.amount_micros)
         filter (where c.kind <> 'adjustment'))::bigint as micros,

@@ -122,7 +122,8 @@ export async function readRestoreState(db: SqlRunner): Promise<RestoreState> {
     select l.installation, l.recover_from as "recoverFrom", l.is_apart as "isApart", storerank_now() as now, (
       select max(c.at) from charge c where c.at >= (
         select max(begins_at) from spend where scope = 0 and tasks_charged > 0)
-    ) as "lastChargeAt", (select ends_at from spend where scope = 0 and begins_at = '-infinity') as "prunedBefore"
+    ) as "lastChargeAt",
+      (select ends_at from spend where scope = 0 and begins_at = '-infinity') as "prunedBefore"
     from ledger l`
   if (row === undefined) throw new Error('The table ledger has lost its one row.')
   const { prunedBefore, ...state } = row

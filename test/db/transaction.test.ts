@@ -25,7 +25,7 @@ beforeEach(() => database.sql`truncate fact`)
 
 const facts = async () => (await database.sql`select text from fact`).map((row) => row.text)
 
-test('postgres.js as it is commits the next statement of a transaction whose session has ended', async (t) => {
+test('postgres.js as it is commits what comes after the end of a session', async (t) => {
   const bare = postgres(database.url, { max: 1, onnotice: () => {} })
   t.after(() => bare.end())
   const { later } = await loseSession(bare as unknown as Database, async (tx) => {

@@ -219,7 +219,8 @@ comment on function low_balance() is
 -- some of them, stay as they are.
 create or replace function recount_spend() returns void language plpgsql as $$
 declare
-  charges_from timestamptz := coalesce((select max(ends_at) from spend where begins_at = '-infinity'), '-infinity');
+  charges_from timestamptz := coalesce((select max(ends_at) from spend where begins_at = '-infinity'),
+    '-infinity');
 begin
   perform fold_spend();
   delete from spend where begins_at >= charges_from;

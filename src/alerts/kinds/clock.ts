@@ -63,7 +63,8 @@ const balanceLow: AlertKind = {
     cross join (
       select sum(charged_micros + refunded_micros + duplicate_micros + adjusted_micros) / greatest(1, least(7,
           ceil(extract(epoch from storerank_now() - min(begins_at)) / 86400))) as micros_a_day
-      from spend where scope = 0 and begins_at > storerank_now() - interval '168 hours' and begins_at <= storerank_now()
+      from spend where scope = 0 and begins_at > storerank_now() - interval '168 hours'
+        and begins_at <= storerank_now()
     ) s
     cross join lateral (
       select max(u.fetched_at) as at from account_usage u

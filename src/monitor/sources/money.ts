@@ -119,7 +119,8 @@ async function readBooks({ sql }: Database): Promise<Books> {
         limit ${DIFFERENCES_COUNTED}) found
     ) as differences, (
       select coalesce(sum(s.duplicate_micros), 0)::bigint
-      from spend s where s.scope = 0 and s.begins_at >= date_trunc('day', storerank_now(), 'UTC') - interval '1 day'
+      from spend s where s.scope = 0
+        and s.begins_at >= date_trunc('day', storerank_now(), 'UTC') - interval '1 day'
     ) as "duplicateMicros"`,
   )
 }

@@ -5,7 +5,7 @@
  */
 
 import { type TestContext, test } from 'node:test'
-import { DEVIATION_NAMES, type Deviation } from '../../src/sandbox/deviations.ts'
+import type { Deviation } from '../../src/sandbox/deviations.ts'
 import type { OptionsInput } from '../../src/sandbox/options.ts'
 import type { AppDataClient } from '../../src/service/client.ts'
 import { type Caller, openSandbox } from '../sandbox/caller.ts'
@@ -20,9 +20,6 @@ type Sides = {
   client(client: AppDataClient, world: Caller): Promise<void>
 }
 
-/** The deviations that have a test of both sides. */
-const tested = new Set<Deviation>()
-
 /** Registers both sides of a deviation; `options` are others of the sandbox. */
 export const deviates = (
   deviation: Deviation,
@@ -30,7 +27,6 @@ export const deviates = (
   sides: Sides,
   options: OptionsInput = {},
 ): void => {
-  tested.add(deviation)
   for (const side of SIDES) {
     test(`${deviation}: ${sentence} (${side})`, async (t: TestContext) => {
       const deviations = [deviation]
@@ -45,7 +41,3 @@ export const deviates = (
     })
   }
 }
-
-/** Deviations without a test. */
-export const untestedDeviations = (): readonly Deviation[] =>
-  DEVIATION_NAMES.filter((name) => !tested.has(name))

@@ -50,29 +50,6 @@ deviates('money-beside-rates', 'money and price stand beside rates, with tables 
     assert.equal(moneyStatistics.day?.byCall['app_searches.task_post'], 1200)
   },
 })
-deviates(
-  'no-limits',
-  'every limit is 0, and nothing is refused for one',
-  {
-    fetch: async (world) => {
-      const { limits, money } = (await readAccount(world)).rates
-      for (const table of [limits, money.limits]) assert.deepEqual([...new Set(numbersIn(table))], [0])
-      const posted = await postTasks(world, [SEARCH, SEARCH, SEARCH])
-      assert.deepEqual(
-        posted.map(({ status_code: code }) => code),
-        [20100, 20100, 20100],
-      )
-    },
-    client: async (client) => {
-      const { callLimits, moneyLimits } = await client.getUserData()
-      for (const { day, minute } of [callLimits, moneyLimits]) {
-        for (const table of [day, minute]) assert.equal(table?.total ?? null, null)
-      }
-      await postOne(client, { depth: 700 })
-    },
-  },
-  { costLimitPerDayUsd: 0.001, costLimitPerMinuteUsd: 0.001 },
-)
 
 // Codes
 

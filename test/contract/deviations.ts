@@ -1,11 +1,11 @@
 /**
- * Rows of the service as it is sold: each single way in which it differs from its specification, by itself.
+ * Rows of the service as it is sold: single ways in which it differs from its specification, by themselves.
+ * Those that a row of the specification says in both forms (`byForm`) stand there.
  */
 
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
 import { DAY_MS, fetchTask, type Json, listReady, postTasks, stamp, USA } from '../sandbox/caller.ts'
-import { deviates, untestedDeviations } from './deviates.ts'
+import { deviates } from './deviates.ts'
 import { postAnswered, postOne, task } from './world.ts'
 
 const SEARCH = { keyword: 'yoga', location_code: USA, language_code: 'en' }
@@ -154,25 +154,6 @@ deviates('statuses', 'id_list gives messages, and what the service added to the 
     assert.deepEqual([row?.id, row?.tag, row?.status], [id, 'mine', 'Ok.'])
   },
 })
-deviates('strict-present', 'the end of id_list lies before the present second of the service', {
-  fetch: async (world) => {
-    world.clock.nowMs += 3900
-    const ask = async (ms: number) => {
-      const query = rangeBefore(world.clock.nowMs - 900, ms)
-      const [{ status_code, status_message }] = (await world.post('/v3/app_data/id_list', query)).tasks
-      return `${status_code} ${status_message}`
-    }
-    const refusal = "40501 Invalid Field: 'datetime_to - must be earlier than present date'."
-    assert.deepEqual([await ask(-1000), await ask(0), await ask(1000)], [refusal, refusal, '20000 Ok.'])
-  },
-  client: async (client, { clock }) => {
-    await assert.rejects(client.listTaskIds(queryBefore(clock.nowMs)), {
-      code: 'rejected',
-      statusCode: 40501,
-    })
-    assert.deepEqual(await client.listTaskIds(queryBefore(clock.nowMs, 1000)), [])
-  },
-})
 deviates('lagging-ready', 'a task is listed a second after it is done, and an empty list is null', {
   fetch: async (world) => {
     const readyRows = async () =>
@@ -192,22 +173,6 @@ deviates('lagging-ready', 'a task is listed a second after it is done, and an em
     assert.equal((await client.listReady('ios_store', 'app_searches')).length, 0)
     clock.nowMs += 1000
     assert.equal((await client.listReady('ios_store', 'app_searches'))[0]?.id, id)
-  },
-})
-deviates('errors-7-days', 'what failed is listed for seven days', {
-  fetch: async (world) => {
-    await postTasks(world, [{ ...SEARCH, keyword: NOTHING }])
-    const listed = async () => (await world.post('/v3/app_data/errors', {})).tasks[0].result.length
-    world.clock.nowMs += 7 * DAY_MS
-    assert.equal(await listed(), 1)
-    world.clock.nowMs += 1
-    assert.equal(await listed(), 0)
-  },
-  client: async (client, { clock }) => {
-    const id = await postOne(client, { subject: NOTHING })
-    clock.nowMs += 6 * DAY_MS
-    const [failed] = await client.listFailedTasks({ from: new Date(clock.nowMs - 7 * DAY_MS) })
-    assert.equal(failed?.id, id)
   },
 })
 deviates('all-apis', 'the status names APIs that are not ours, one of them in trouble', {
@@ -273,32 +238,4 @@ deviates('languages', 'a language is needed but for searches of the android_stor
     const [answer] = await postAnswered(client, [without])
     assert.equal(answer?.statusCode, 40501)
   },
-})
-deviates('units', 'reviews of the ios_store are 25 by default, and billed per 25', {
-  fetch: async (world) => {
-    const reviews = { ...SEARCH, keyword: undefined, app_id: '1480010017' }
-    const name = { name: 'app_reviews' }
-    const posted = await postTasks(
-      world,
-      [reviews, { ...reviews, depth: 26 }, { ...reviews, depth: 500 }],
-      name,
-    )
-    assert.deepEqual(
-      posted.map(({ cost, data }) => [data.depth, cost]),
-      [
-        [25, 0.00075],
-        [26, 0.0015],
-        [500, 0.015],
-      ],
-    )
-  },
-  client: async (client) => {
-    const tasks = [task({ subject: '1480010017', depth: 26 })]
-    const [answer] = await postAnswered(client, tasks, ['ios_store', 'app_reviews'])
-    assert.equal(answer?.costMicros, 1500)
-  },
-})
-
-describe('the deviations', () => {
-  test('each have a test of both sides', () => assert.deepEqual(untestedDeviations(), []))
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Report } from '../../src/report/model.ts'
 import { renderPage } from '../../src/report/page/page.ts'
-import { summarise } from '../../src/report/summary.ts'
+import { compareOver, summarise } from '../../src/report/summary.ts'
 import { chooseSections } from '../../src/sections.ts'
 import { makeBareReports } from '../support/bare-reports.ts'
 import { createReport } from '../support/report.ts'
@@ -64,6 +64,20 @@ test('has the sections that are asked for, and says nothing of the others', asyn
   const short = renderPage(report, { shown: chooseSections(['summary', 'movers']) })
   assert.deepEqual(short.match(/<section id="\w+"/g), ['<section id="summary"', '<section id="movers"'])
   assert.doesNotMatch(short, /href="#k\d/)
+})
+
+test('what moved is one list up and one down, with what it did over other days', async () => {
+  const report = await createReport({ seed: 7, keywords: 40, days: 40 })
+  const section = /<section id="movers"[\s\S]*?<\/section>/.exec(renderPage(report))?.[0] ?? ''
+  assert.deepEqual(section.match(/<h3>\w+ /g), ['<h3>Up ', '<h3>Down '])
+  const { entered, left } = compareOver(report, 7)
+  assert.ok(entered.length + left.length > 0)
+  assert.equal(section.match(/<i>(into|out of) the top 10<\/i>/g)?.length, entered.length + left.length)
+  assert.match(section, /<small>[^<]*1 day [+−=]\d* · 30 days [+−=]\d*<\/small>/)
+  // Of a project that is younger than a week, against the day before.
+  const short = renderPage(await createReport({ seed: 7, keywords: 40, days: 5 }))
+  const against = /Own apps on the last day against (.*) before/.exec(short)?.[1]
+  assert.equal(against, '1 day')
 })
 
 test('begins with what a person says, and has the colour that they choose', async () => {

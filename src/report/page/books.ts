@@ -68,7 +68,7 @@ export function showMoney(report: Report): Markup {
   const total = money.spentMicros.reduce((sum, micros) => sum + micros, 0)
   return html`<section id="money" aria-labelledby="money-title"><h2 id="money-title">Money</h2>
 ${total === 0 ? showNothing('Nothing was spent.') : showFigure(moneyFigure(report))}
-<div class="columns two"><div><h3>${formatUsd(total)} in these days</h3><table class="money"><thead><tr>
+<div class="columns"><div><h3>${formatUsd(total)} in these days</h3><table class="money"><thead><tr>
 <th scope="col">For</th><th scope="col">Measurements</th><th scope="col">Spent</th></tr></thead>
 <tbody>${money.functions.map(
     (line) =>
@@ -76,7 +76,7 @@ ${total === 0 ? showNothing('Nothing was spent.') : showFigure(moneyFigure(repor
 <td>${formatUsd(line.spentMicros)}</td></tr>`,
   )}</tbody></table>${showAside(report)}</div>
 <div><h3>Budgets of the project</h3>${showBudgets(report)}</div></div>
-<div class="columns two"><div><h3>What most was spent on</h3>${showDearest(report)}</div>
+<div class="columns"><div><h3>What most was spent on</h3>${showDearest(report)}</div>
 <div><h3>What 30 days of this watchlist cost</h3>${showOutlook(report)}</div></div></section>`
 }
 

@@ -1,12 +1,11 @@
 /**
- * What is read first: the summary in words, a few numbers, who moved, and who came into the top ten or left
- * it.
+ * What is read first: the summary in words, a few numbers, and who moved, into the top ten or out of it.
  */
 
 import type { Shown } from '../../sections.ts'
 import { formatUsd } from '../../text/money.ts'
 import { countOf, formatCount, formatDifference, formatPercent, STORE_NAMES } from '../../text/words.ts'
-import { type Move, type Report, SPANS, type Span, type StandingChange, TOP } from '../model.ts'
+import { type Comparison, type Move, type Report, SPANS, type StandingChange, TOP } from '../model.ts'
 import {
   compareOver,
   describeBasis,
@@ -14,7 +13,6 @@ import {
   isComparable,
   listParts,
   nameApp,
-  nameSpan,
   shownChange,
   summarise,
 } from '../summary.ts'
@@ -23,8 +21,7 @@ import { showMore, showNothing } from './figure.ts'
 import { nameKeyword, showSparkline } from './keywords.ts'
 import { html, type Markup, NOTHING } from './markup.ts'
 
-const MOVERS_SHOWN = 5
-const CROSSINGS_SHOWN = 12
+const MOVERS_SHOWN = 12
 const WEEK_DAYS = 7
 /** All others are in the table of keywords, which can be sorted by their change. */
 const MOST = 60
@@ -180,49 +177,49 @@ export function showMovers(report: Report, shown: Shown): Markup {
 ${content}</section>`
 }
 
+/** One list up and one down, over a week where it can be, each with what it did over the other spans. */
 function showMoved(report: Report, sections: Shown): Markup {
-  return html`<p class="lead">Own apps on the last day against 1, 7 and 30 days before.
-Not in the first 100 counts as rank 101.</p>
-<div class="columns">${SPANS.map((span) => showSpan(report, span, sections))}</div>
-<h3>In and out of the top ${TOP}, in ${WEEK_DAYS} days</h3>
-<div class="columns two">${showCrossings(report, sections)}</div>`
-}
-
-function showSpan(report: Report, span: Span, sections: Shown): Markup {
+  const span = [WEEK_DAYS, ...SPANS].find((each) => isComparable(compareOver(report, each)))
+  if (span === undefined) return showNothing(`It was not measured ${SPANS.join(', ')} days before.`)
   const comparison = compareOver(report, span)
-  const title = html`<h3>In ${nameSpan(span)}</h3>`
-  if (!isComparable(comparison)) {
-    return html`<div>${title}${showNothing(`It was not measured ${countOf(span, 'day')} before.`)}</div>`
-  }
-  const { moves } = comparison
-  return html`<div>${title}
-${showMoves(report, 'Up', moves.filter(isBetter), MOVERS_SHOWN, sections)}
-${showMoves(report, 'Down', moves.filter(isWorse), MOVERS_SHOWN, sections)}</div>`
+  // What crossed the top is first.
+  const moves = comparison.moves.toSorted(
+    (a, b) => Number(crosses(comparison, b)) - Number(crosses(comparison, a)),
+  )
+  return html`<p class="lead">Own apps on the last day against ${countOf(span, 'day')} before.
+Not in the first 100 counts as rank 101. The table of keywords can be sorted by any change.</p>
+<div class="columns">
+${showMoves(report, { title: 'Up', comparison, moves: moves.filter(isBetter) }, sections)}
+${showMoves(report, { title: 'Down', comparison, moves: moves.filter(isWorse) }, sections)}</div>`
 }
 
-function showCrossings(report: Report, sections: Shown): Markup[] {
-  const { entered, left } = compareOver(report, WEEK_DAYS)
-  return [
-    showMoves(report, `Came into the top ${TOP}`, entered, CROSSINGS_SHOWN, sections),
-    showMoves(report, `Left the top ${TOP}`, left, CROSSINGS_SHOWN, sections),
-  ]
+function crosses({ entered, left }: Comparison, move: Move): boolean {
+  return entered.includes(move) || left.includes(move)
 }
 
-function showMoves(
-  report: Report,
-  title: string,
-  moves: readonly Move[],
-  shown: number,
-  sections: Shown,
-): Markup {
+interface Moves {
+  readonly title: string
+  readonly comparison: Comparison
+  readonly moves: readonly Move[]
+}
+
+function showMoves(report: Report, { title, comparison, moves }: Moves, sections: Shown): Markup {
+  const others = SPANS.filter((span) => span !== comparison.span).map((span) => compareOver(report, span))
   const rows = moves.slice(0, MOST).map((move) => {
+    const isSame = (other: Move) => other.list === move.list && other.app === move.app
     const series = report.series.find(({ list, app }) => list === move.list && app === move.app)
+    const beside = others.flatMap(({ span, moves }) => {
+      const other = moves.find(isSame)
+      return other?.movement == null ? [] : [`${countOf(span, 'day')} ${formatChange(other)}`]
+    })
+    const way = comparison.entered.includes(move) ? 'into' : 'out of'
+    const badge = crosses(comparison, move) ? html`<i>${way} the top ${TOP}</i>` : NOTHING
     return html`<li>${nameKeyword(report, move, sections)}
 <span class="from">${formatPoint(move.before)} → ${formatPoint(move.after)}</span>
 <b class="${isBetter(move) ? 'good' : 'bad'}">${formatChange(move)}</b>
-${series === undefined ? NOTHING : showSparkline(series)}</li>`
+${series === undefined ? NOTHING : showSparkline(series)}<small>${badge} ${beside.join(' · ')}</small></li>`
   })
   const list = (some: readonly Markup[]) => html`<ol class="moves">${some}</ol>`
-  const content = rows.length === 0 ? showNothing('None.') : showMore(rows, shown, list)
-  return html`<div><h4>${title} (${formatCount(moves.length)})</h4>${content}</div>`
+  const content = rows.length === 0 ? showNothing('None.') : showMore(rows, MOVERS_SHOWN, list)
+  return html`<div><h3>${title} (${formatCount(moves.length)})</h3>${content}</div>`
 }

@@ -27,7 +27,7 @@ ${overtakingSince(report)}.</p>
 <th scope="col">Ahead on</th><th scope="col">Behind on</th><th scope="col" class="share">Share ahead</th>
 <th scope="col">Overtook it on</th><th scope="col">Was overtaken on</th></tr></thead>
 <tbody>${duels.map((duel) => showDuel(report, duel))}</tbody></table></div>
-<div class="columns two">${showTurns(report, 'lost', shown)}${showTurns(report, 'won', shown)}</div>
+<div class="columns">${showTurns(report, 'lost', shown)}${showTurns(report, 'won', shown)}</div>
 </section>`
 }
 

@@ -115,3 +115,15 @@ test('shows where a product of both stores stands in each', async () => {
     ['yoga', '(US)', 'Lark &amp; Co', '3', 'not in top'],
   )
 })
+
+test('is full on the first day: who holds the first places, how we stand, and no line of one day', async () => {
+  const report = await createReport({ seed: 9, keywords: 30, days: 1 })
+  const page = renderPage(report)
+  assert.doesNotMatch(page, /<figure class="figure" id="visibility/)
+  assert.match(page, /<figure class="figure" id="(share-of-voice|distribution)/)
+  const [first] = report.holders.flatMap((holders) => holders.slice(0, 1))
+  assert.ok(first !== undefined)
+  const places = page.slice(page.indexOf('The first 3 on the last day')).split('</table>')[0] ?? ''
+  assert.ok((places.match(/<tr>/g)?.length ?? 0) > 10)
+  assert.match(places, /<b><bdi>/, 'own and followed apps stand out')
+})

@@ -1,8 +1,13 @@
 /** Who holds the keywords: apps that the project does not follow, and every followed app on every keyword. */
 import { countOf, formatCount, STORE_NAMES } from '../../text/words.ts'
 import { type Report, TOP } from '../model.ts'
+import { nameList } from '../summary.ts'
 import { showNothing } from './figure.ts'
-import { html, type Markup } from './markup.ts'
+import { html, type Markup, NOTHING } from './markup.ts'
+
+/** Lists whose first places are named: those that weigh most. */
+const LISTS_SHOWN = 20
+const PLACES_SHOWN = 3
 
 export function showHolders(report: Report): Markup {
   const { unwatched } = report
@@ -23,6 +28,28 @@ export function showHolders(report: Report): Markup {
 <p class="lead">Apps that you do not track, by the number of your keywords on which they are in the
 top ${TOP}.</p>
 ${rows.length === 0 ? showNothing('None, or no keyword was measured on the last day.') : table}
+${showFirstPlaces(report)}
 <details id="matrix" class="scripted"><summary>Ranks of all
 ${countOf(report.apps.length, 'app')} on all keywords</summary></details></section>`
+}
+
+/** The apps of the project in bold. */
+function showFirstPlaces(report: Report): Markup {
+  const lists = [...report.holders.entries()]
+    .filter(([, holders]) => holders.length > 0)
+    .toSorted(([a], [b]) => (report.lists[b]?.weight ?? 1) - (report.lists[a]?.weight ?? 1))
+    .slice(0, LISTS_SHOWN)
+  if (lists.length === 0) return NOTHING
+  const rows = lists.map(([list, holders]) => {
+    const names = holders.slice(0, PLACES_SHOWN).map(({ name, app }) => {
+      const shown = html`<bdi>${name}</bdi>`
+      return html`<td class="text">${app === null ? shown : html`<b>${shown}</b>`}</td>`
+    })
+    return html`<tr><th scope="row" data-list="${list}">${nameList(report, list)}</th>${names}</tr>`
+  })
+  return html`<h3>The first ${PLACES_SHOWN} on the last day, where it weighs most</h3>
+<div class="scroll" tabindex="0" role="region" aria-label="The first places">
+<table class="texts"><thead><tr><th scope="col">Keyword or chart</th><th scope="col" class="text">1st</th>
+<th scope="col" class="text">2nd</th><th scope="col" class="text">3rd</th></tr></thead>
+<tbody>${rows}</tbody></table></div>`
 }

@@ -21,7 +21,8 @@ export function showTrends(report: Report): Markup {
     ...byStore.map((standings) => visibilityFigure(report, standings, stores.length > 1)),
     ...byStore.map((standings) => voiceFigure(report, standings, stores.length > 1)),
     ...distribution(report),
-  ]
+    // One day is no line.
+  ].filter(({ kind, days }) => kind === 'stack' || days.length > 1)
   return html`<section id="trends" aria-labelledby="trends-title">
 <h2 id="trends-title">Over time</h2>
 ${figures.length === 0 ? showNothing('Nothing was ranked.') : figures.map(showFigure)}

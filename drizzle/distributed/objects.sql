@@ -64,7 +64,8 @@ select p.project, h.store, h.list, h.keyword, h.collection, h.category, p.locati
     h.rank,
   coalesce(h.absolute_rank, h.rank)::integer as absolute_rank, h.depth, h.results_count,
   rank_outcome(h.rank, h.gap, h.reason) as outcome,
-  h.reason, case when h.gap is null then p.check_url end as check_url, p.every, h.target_id, h.app
+  h.reason, case when h.gap is null then p.check_url end as check_url, p.every, h.target_id, h.app,
+  null::text as source
 from distributed_rank h
 join list_period p on p.project = h.project and p.target_id = h.target_id
   and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, h.slot, h.gap)
@@ -74,11 +75,16 @@ select p.project, p.store, p.list, p.keyword, p.collection, p.category, p.locati
   p.language, p.tags, p.weight,
   a.app_id, a.title, a.label, a.role, (s.slot at time zone p.timezone)::date, s.slot, null, null, null, null,
     null, 'pending', null,
-  null, p.every, p.target_id, a.app
+  null, p.every, p.target_id, a.app, null
 from pending_ranking s
 join list_period p on p.period_id = s.period_id
 join project_app a on a.project = p.project and a.store = p.store
-  and s.slot < coalesce(a.ended_at, 'infinity');
+  and s.slot < coalesce(a.ended_at, 'infinity')
+union all
+select i.project, i.store, 'keyword', i.keyword, null, null, i.location, i.location_code, i.language, i.tags,
+  i.weight, i.app_id, i.title, i.label, i.role, i.day, i.slot, null, i.rank, null, null, null, 'imported',
+  null, null, null, i.target_id, i.app, i.source
+from imported_history i;
 
 -- The latest slot of each list, from the last two intervals: the workers send one row a list. Where another
 -- project has asked for that slot, and this one has not, or there is none, the slots of the last 40 days say

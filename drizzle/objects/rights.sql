@@ -5,7 +5,8 @@ revoke execute on routine
   delete_project, delete_rankings, end_calls, end_channel, ensure_history_partitions, find_digest_channel,
   find_named_by_rule, first_unopened_slot, fold_spend, follow_watches, forecast_lines, hold_lock,
   is_collecting, is_copy, is_lock_held, is_recovering,
-  keep_open_periods, keep_periods, keep_project_periods, keep_projects, keep_undelivered, lack_of_room,
+  is_followed, keep_open_periods, keep_periods, keep_project_periods, keep_projects, keep_undelivered,
+  keyword_target, lack_of_room,
   low_balance, note_alert_due, note_snapshots, prepare_row, recount_spend, refuse_project_with_history,
   refuse_unfit_rule, refuse_unknown, refuse_unknown_charts, refuse_unknown_places, rename_project,
   restore_hold, send_again,
@@ -18,8 +19,8 @@ grant usage on schema public to storerank_editor, storerank_reader;
 grant select on
   account_history, alert_history, alert_kind, alert_problem, app_change, app_history, app_listing, app_name,
   app_number, app_review, app_slot, asked_interval, asked_period, audit_problem, backlog, budget_use,
-  call_minute,
-  channel_problem, charge_line, charge_problem, ended_task, job_outcome, known_job, list_follow,
+  call_minute, channel_problem, charge_line, charge_problem, ended_task, imported_history, job_outcome,
+  known_job, list_follow,
   list_period, list_watch, money_zone, open_slot, open_work, owed_slot, pending_ranking, pending_slot,
   pending_snapshot, place_problem, plan_deadline, project_app, project_event, project_list, project_problem,
   project_target, rank_change, rank_history, rank_latest, ranked_apps, ranking_row, ranking_slot,
@@ -27,13 +28,13 @@ grant select on
   task_problem, twin_problem, unit_price, watch_cost, watch_part, watch_problem
 to storerank_editor, storerank_reader;
 grant execute on function
-  chart_collections, clock_ahead, forecast_lines, lack_of_room, low_balance, restore_hold,
+  chart_collections, clock_ahead, country_names, forecast_lines, lack_of_room, low_balance, restore_hold,
   unknown_category, unknown_collection, unknown_language, unknown_location
 to storerank_editor, storerank_reader;
-grant select on project, location, rank_weight, annotation, alert_rule to storerank_reader;
+grant select on project, location, rank_weight, annotation, imported_rank, alert_rule to storerank_reader;
 grant select on location, language, category, app, alert_message to storerank_editor;
 grant select, insert, update, delete on
-  keyword_watch, app_watch, chart_watch, rank_weight, annotation, alert_rule, alert_channel
+  keyword_watch, app_watch, chart_watch, rank_weight, annotation, imported_rank, alert_rule, alert_channel
 to storerank_editor;
 -- Not how long the history is kept: that deletes what was paid for.
 grant select, delete, insert (name, timezone, daily_usd, monthly_usd, enabled, digest_channel, created_at),

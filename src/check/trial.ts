@@ -3,7 +3,7 @@
  */
 import type { Database } from '../db/database.ts'
 import type { Store } from '../service/functions.ts'
-import { addKeyword } from '../watch/add.ts'
+import { addKeywords } from '../watch/add.ts'
 
 export const PROJECT = 'first-contact'
 const KEYWORD = 'weather'
@@ -41,7 +41,7 @@ export async function priceTrial(db: Database): Promise<number> {
 /** Watches the keyword in both stores; where it is watched already, it is watched on. */
 export async function addTrialWatches(db: Database): Promise<void> {
   for (const store of ['ios_store', 'android_store'] as const) {
-    await addKeyword(db, { project: PROJECT, keyword: KEYWORD, store, depth: DEPTH, appIds: [], tags: [] })
+    await addKeywords(db, { project: PROJECT, keywords: [KEYWORD], store, depth: DEPTH, apps: [], tags: [] })
   }
   await db.sql`update keyword_watch set enabled = true where project = ${PROJECT}`
 }

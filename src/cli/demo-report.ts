@@ -53,7 +53,7 @@ export const TRY_NEXT: readonly (readonly [question: string, command: string])[]
   ],
   [
     'What were you told of?',
-    `sql "select slot::date as day, rule, keyword, app, before, after from alert_history where rule <> ` +
+    `sql "select day, rule, keyword, app, before, after from alert_history where rule <> ` +
       `'not measured' order by slot, rule, keyword"`,
   ],
   ['What did it cost?', 'sql "select project, sum(spent_usd) as usd from spend_daily group by 1 order by 1"'],

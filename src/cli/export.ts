@@ -20,6 +20,9 @@ const FORMATS_BY_NAME: Readonly<Record<string, ExportFormat>> = {
   '.parquet': 'parquet',
 }
 
+/** Names of what is not written: the program that they are for refuses CSV under them. */
+const OTHER_FORMATS = /^\.(xlsx?|xlsm|ods|numbers|json|xml|html?|pdf|zip|gz|zst|sqlite|db)$/i
+
 /** What is exported as the file that `storerank import` reads. */
 const FILES_BY_NAME: ReadonlyMap<string, readonly Watch[]> = new Map<string, readonly Watch[]>([
   ['watches', WATCHES],
@@ -39,7 +42,14 @@ function chooseFormat(
   { what, format, out }: ExportOptions,
   { stdout }: Pick<CommandContext, 'stdout'>,
 ): ExportFormat {
-  const chosen = format ?? FORMATS_BY_NAME[extname(out ?? '').toLowerCase()] ?? 'csv'
+  const ending = extname(out ?? '')
+  if (format === undefined && OTHER_FORMATS.test(ending)) {
+    throw new ConfigurationError(
+      `${ending} is not written: name the file .csv, which spreadsheets open, .jsonl or .parquet, or give ` +
+        '--format.',
+    )
+  }
+  const chosen = format ?? FORMATS_BY_NAME[ending.toLowerCase()] ?? 'csv'
   if (FILES_BY_NAME.has(what) && chosen !== 'csv') {
     throw new ConfigurationError('Watches and alerts are exported as CSV, which `storerank import` reads.')
   }

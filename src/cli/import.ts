@@ -1,5 +1,7 @@
 /** What `storerank import` does. It exits with 1 when a row was refused or it was stopped. */
+import { basename } from 'node:path'
 import type { SqlRunner } from '../db/database.ts'
+import { ConfigurationError } from '../errors.ts'
 import { readTotal } from '../plan/forecast.ts'
 import { formatUsd } from '../text/money.ts'
 import { countOf, formatCount } from '../text/words.ts'
@@ -26,17 +28,38 @@ interface ImportOptions {
   readonly replace?: string
   /** A name that TextDecoder knows. */
   readonly encoding?: string
+  /** `Term=keyword`. */
+  readonly map?: readonly string[]
+  /** Of what the files lack, as a cell would say it. */
+  readonly project?: string
+  readonly store?: string
+  readonly country?: string
+  readonly language?: string
+  readonly app?: string
+  /** The tool that measured past ranks. */
+  readonly source?: string
 }
 
 type OpenFile = Awaited<ReturnType<typeof openWatchFile>>
 
 export async function importFiles(
-  { files: names, trial: isTrial, onlyWatches = false, replace, encoding }: ImportOptions,
+  {
+    files: given,
+    trial: isTrial,
+    onlyWatches = false,
+    replace,
+    encoding,
+    map,
+    source,
+    ...lacking
+  }: ImportOptions,
   context: CommandContext,
 ): Promise<Document> {
+  const { names, history } = findHistory(given, source)
   const files: OpenFile[] = []
   try {
     for (const name of names) files.push(await openWatchFile(name, encoding))
+    for (const sentence of files.flatMap(({ told }) => told)) warn(context, sentence)
     for (const file of files) if (file.isGuessed) await tellGuess(file, context)
     // A watchlist may be the first thing there is in the embedded database.
     const done = await withDatabase(
@@ -49,6 +72,10 @@ export async function importFiles(
           signal: context.signal,
           ...(isTrial ? { readCost: (tx: SqlRunner) => readTotal(tx) } : {}),
           onProgress: progress.update,
+          onUnderstood: (sentence: string) => warn(context, sentence),
+          lacking,
+          map: map ?? [],
+          ...(history === undefined ? {} : { history }),
           ...(replace === undefined ? {} : { replace }),
         }
         return importWatches(db, files, options).finally(progress.stop)
@@ -64,6 +91,20 @@ export async function importFiles(
   } finally {
     for (const file of files) await file.dispose()
   }
+}
+
+/** `storerank import history FILE`: ranks that a tool measured, which is named, or else the file. */
+function findHistory(
+  given: readonly string[],
+  source: string | undefined,
+): { readonly names: readonly string[]; readonly history?: string } {
+  const [first, ...names] = given
+  if (first !== 'history') {
+    if (source === undefined) return { names: given }
+    throw new ConfigurationError('--source is of past ranks: storerank import history FILE --source NAME.')
+  }
+  if (names[0] === undefined) throw new ConfigurationError('Name the file: storerank import history FILE.')
+  return { names, history: source ?? basename(names[0]).slice(0, 100) }
 }
 
 /** A person sees by a word whether its letters are right. */
@@ -132,6 +173,7 @@ function describeCounts(done: Import, isTrial: boolean): string {
     `${formatCount(changed)} changed`,
     `${formatCount(unchanged)} as they were`,
     ...(disabled === null ? [] : [`${formatCount(disabled)} disabled`]),
+    ...(done.unranked === 0 ? [] : [`${formatCount(done.unranked)} without a rank`]),
     ...(enabled === 0 ? [] : [`${formatCount(enabled)} enabled again`]),
     `${formatCount(refusedCount)} refused`,
   ]
@@ -142,6 +184,8 @@ function describeCounts(done: Import, isTrial: boolean): string {
 function describeCost({ tables, cost, added, changed, disabled }: Import, isTrial: boolean): Part {
   const isChange = added + changed + (disabled ?? 0) > 0
   if (!isChange) return null
+  if (tables.includes('imported_rank'))
+    return !isTrial && 'The view rank_history shows them, as imported. They cost nothing.'
   if (tables.every((table) => table === 'alert_rule' || table === 'alert_channel'))
     return !isTrial && '`storerank alerts --trial` says what the rules would have told.'
   if (cost === null)

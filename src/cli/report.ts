@@ -6,7 +6,7 @@ import { ConfigurationError } from '../errors.ts'
 import { type Digest, type DigestMove, digest } from '../report/digest.ts'
 import { readLogo } from '../report/page/logo.ts'
 import { type PageOptions, renderPage } from '../report/page/page.ts'
-import { type ReportQuery, readProjects, readReport } from '../report/read.ts'
+import { NothingOfProjectError, type ReportQuery, readProjects, readReport } from '../report/read.ts'
 import { drawSparkline } from '../report/sparkline.ts'
 import { formatChange } from '../report/words.ts'
 import { writeWholeFile } from '../report/write-file.ts'
@@ -62,14 +62,34 @@ export async function showReport(
     }
     return writeHtml(db, { ...query, project: onlyOne(projects) }, resolve(html), page)
   }
-  const digests: Digest[] = []
-  for (const each of projects) digests.push(digest(await readReport(db, { ...query, project: each }), shown))
+  const digests = await readDigests(db, projects, query, shown)
   const isWide = widthOf(stdout) >= WIDE_TERMINAL
   return {
     data: digests,
     parts: digests.flatMap((each) => describeDigest(each, isWide, shown)),
     paged: 'fitting',
   }
+}
+
+/** Of several projects those are left out that have nothing with the tag, or of the location. */
+async function readDigests(
+  db: Database,
+  projects: readonly string[],
+  query: Omit<ReportQuery, 'project'>,
+  shown: Shown,
+): Promise<Digest[]> {
+  const digests: Digest[] = []
+  let nothing: NothingOfProjectError | undefined
+  for (const project of projects) {
+    try {
+      digests.push(digest(await readReport(db, { ...query, project }), shown))
+    } catch (error) {
+      if (!(error instanceof NothingOfProjectError)) throw error
+      nothing ??= error
+    }
+  }
+  if (digests.length === 0 && nothing !== undefined) throw nothing
+  return digests
 }
 
 /** A page is of one project. */

@@ -3,15 +3,17 @@ import type { SqlRunner } from '../db/database.ts'
 import type { DatabaseError } from '../db/driver.ts'
 import { sql } from '../db/sql.ts'
 import { didYouMean } from '../suggest.ts'
+import { splitList } from '../watch/spellings.ts'
 
 const NO_SUCH_TABLE = '42P01'
 const NO_SUCH_COLUMN = '42703'
 const SYNTAX = '42601'
 /** Read-only transaction. */
 const READ_ONLY = '25006'
-const DUPLICATE = '23505'
+export const DUPLICATE = '23505'
+const NO_SUCH_VALUE = '22P02'
 /** Enough to see what there is: the views that people read. */
-const NAMES_SHOWN = 40
+const NAMES_SHOWN = 60
 /** A key of six columns whose values have five commas between them may be read in as many ways. */
 const MOST_READINGS = 252
 
@@ -36,11 +38,26 @@ export async function hintAt(error: unknown, query: string, db: SqlRunner): Prom
       return (await isStandby(db))
         ? 'This database takes no changes: it is a standby that follows another server. Write on its primary.'
         : ''
+    case NO_SUCH_VALUE:
+      return explainValue(message, query)
     case DUPLICATE:
       return nameTwin(error as DatabaseError, db)
     default:
       return ''
   }
+}
+
+/** A list that is written as a text, and the id of an app where its number in the dictionary is meant. */
+function explainValue(message: string, query: string): string {
+  const [, list] = /^malformed array literal: "(.*)"$/s.exec(message) ?? []
+  if (list !== undefined) {
+    const items = splitList(list).map((item) => `'${item.replaceAll("'", "''")}'`)
+    return `A list is written array[${items.join(', ')}].`
+  }
+  const isNumber = /^invalid input syntax for type integer/.test(message)
+  return isNumber && /\bapp\s*(=|in\b)/i.test(query)
+    ? 'app is the number of an app in the dictionary; its id in the store is app_id.'
+    : ''
 }
 
 async function isStandby(db: SqlRunner): Promise<boolean> {

@@ -1,13 +1,13 @@
 /** What `storerank sql` does: any SQL on the database in use. Values are printed as Postgres writes them. */
 import { PLANNING_SETTINGS, SEMANTIC_SETTINGS } from '../db/connection.ts'
-import { EXACT_TYPES } from '../db/driver.ts'
+import { type DatabaseError, EXACT_TYPES } from '../db/driver.ts'
 import { type Answer, openSession } from '../db/session.ts'
 import { ConfigurationError } from '../errors.ts'
 import { uniqueNames } from '../report/export/source.ts'
 import type { CommandContext } from './command.ts'
 import type { DatabaseSession } from './database-session.ts'
 import { type Document, type Row, table } from './document.ts'
-import { hintAt } from './sql-hint.ts'
+import { DUPLICATE, hintAt } from './sql-hint.ts'
 import { warn } from './tell.ts'
 
 /** Dates and times stay as Postgres writes them: a Date would move them into another time zone. */
@@ -65,9 +65,14 @@ function readRows(answer: Answer): Row[] {
   return answer.map((values) => Object.fromEntries(columns.map((key, index) => [key, values[index]])))
 }
 
-/** Postgres says it best: message, detail and hint. */
+/** Postgres says most of it best: message, detail and hint. Of a key it says more than its values. */
 function explain(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  const { detail, hint } = error as { detail?: string; hint?: string }
+  const { code, table_name: table, detail = '', hint } = error as DatabaseError
+  const values = code === DUPLICATE ? /\)=\((.*)\) already exists\.$/s.exec(detail)?.[1] : undefined
+  if (values !== undefined) {
+    const told = values.split(', ').filter((value) => value !== '' && value !== '0')
+    return `The database refused it: ${table} has such a row already: ${told.join(', ')}.`
+  }
   return [`The database refused it: ${error.message}`, detail, hint].filter(Boolean).join('\n')
 }

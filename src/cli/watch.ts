@@ -1,7 +1,13 @@
-/** What `storerank watch` does: watches one keyword, with defaults that it tells, or proposes keywords. */
+/** What `storerank watch` does: watches keywords, with defaults that it tells, or proposes keywords. */
 import { ConfigurationError } from '../errors.ts'
 import { formatCount } from '../text/words.ts'
-import { addKeyword, type KeywordToWatch, proposeKeywords, shortName, type Watched } from '../watch/add.ts'
+import {
+  addKeywords,
+  type KeywordsToWatch,
+  proposeKeywords,
+  shortName,
+  type WatchedKeywords,
+} from '../watch/add.ts'
 import type { CommandContext } from './command.ts'
 import type { DatabaseSession } from './database-session.ts'
 import { type Document, type Part, table } from './document.ts'
@@ -11,45 +17,45 @@ import { warn } from './tell.ts'
 /** SQLSTATE classes of what is wrong with a row: its data, a rule. */
 const ROW_AT_FAULT = /^(22|23|P0)/
 
-/** A keyword, or the id of an app for which keywords are proposed. */
-interface WatchOptions extends Omit<KeywordToWatch, 'keyword' | 'appIds' | 'tags' | 'store'> {
-  readonly keyword?: string
+/** Keywords, or the id of an app for which keywords are proposed. */
+interface WatchOptions extends Omit<KeywordsToWatch, 'apps' | 'tags'> {
   readonly app: readonly string[]
   readonly tag: readonly string[]
-  readonly store?: 'ios' | 'android'
+  /** Another name of `location`, as `storerank import` has it. */
+  readonly country?: string
   readonly fromApp?: string
   readonly json: boolean
   readonly csv: boolean
 }
 
 export function watchOrPropose(options: WatchOptions, context: CommandContext): Promise<Document | number> {
-  const { keyword, fromApp, csv } = options
-  if ((keyword === undefined) === (fromApp === undefined)) {
-    throw new ConfigurationError(
-      'Give a keyword, or --from-app with the id of an app, and one of them alone.',
-    )
+  const { keywords, fromApp, csv } = options
+  if ((keywords.length === 0) === (fromApp === undefined)) {
+    throw new ConfigurationError('Give keywords, or --from-app with the id of an app, and one of them alone.')
   }
   if (csv && fromApp === undefined) throw new ConfigurationError('--csv is of proposals: give --from-app.')
   return withDatabase(
     context,
     (session) =>
-      fromApp === undefined
-        ? add(session, keyword ?? '', options, context)
-        : propose(session, fromApp, options),
+      fromApp === undefined ? add(session, options, context) : propose(session, fromApp, options),
     { makes: 'embedded' },
   )
 }
 
 async function add(
   { db }: DatabaseSession,
-  keyword: string,
-  { app, tag, store, json: _json, csv: _csv, fromApp: _fromApp, ...wish }: WatchOptions,
+  { app, tag, json: _json, csv: _csv, fromApp: _fromApp, country, ...wish }: WatchOptions,
   context: CommandContext,
 ): Promise<Document | number> {
   try {
-    const named = store === undefined ? {} : { store: `${store}_store` as const }
-    const watched = await addKeyword(db, { ...wish, ...named, keyword, appIds: app, tags: tag })
-    return { data: watched, parts: describeWatched(keyword, watched) }
+    const location = wish.location ?? country
+    const done = await addKeywords(db, {
+      ...wish,
+      ...(location === undefined ? {} : { location }),
+      apps: app,
+      tags: tag,
+    })
+    return { data: done.watched, parts: describeWatched(done) }
   } catch (error) {
     const { code = '', message, hint } = error as { code?: string; message: string; hint?: string }
     if (!ROW_AT_FAULT.test(code)) throw error
@@ -58,16 +64,21 @@ async function add(
   }
 }
 
-function describeWatched(keyword: string, watched: Watched): Part[] {
-  const { project, store, location, language, defaults, isNew, apps } = watched
-  const place = `${location}, ${language}, in the project ${project}`
-  const where = `${JSON.stringify(keyword)} in the ${store}, ${place}`
+function describeWatched({ watched, defaults, understood }: WatchedKeywords): Part[] {
+  const lonely = new Set(
+    watched.filter(({ apps }) => apps === 0).map(({ project, store }) => `${project} in the ${store}`),
+  )
   return [
-    isNew ? `Watched from now on: ${where}.` : `Watched already, and left as it was: ${where}.`,
+    ...understood,
+    ...watched.map(({ keyword, store, location, language, project, isNew }) => {
+      const where = `${JSON.stringify(keyword)} in the ${store}, ${location}, ${language}, in the project ${project}`
+      return isNew ? `Watched from now on: ${where}.` : `Watched already, and left as it was: ${where}.`
+    }),
     defaults.length > 0 && `By default: ${defaults.join(' ')}`,
-    apps === 0 &&
-      `No app of ${project} in the ${store} is watched, so no rank is kept for it: give one with --app.`,
-    isNew
+    ...[...lonely].map(
+      (where) => `No app of ${where} is watched, so no rank is kept for it: give one with --app.`,
+    ),
+    watched.some(({ isNew }) => isNew)
       ? '`storerank run` measures it now, `storerank forecast` says what it costs.'
       : '`storerank import` or SQL changes it.',
   ]
@@ -76,7 +87,7 @@ function describeWatched(keyword: string, watched: Watched): Part[] {
 async function propose(
   { db }: DatabaseSession,
   appId: string,
-  { project, csv }: WatchOptions,
+  { project, csv }: Pick<WatchOptions, 'project' | 'csv'>,
 ): Promise<Document> {
   const proposals = await proposeKeywords(db, appId, project)
   if (csv) {

@@ -10,8 +10,8 @@ export type Day = string
 
 /**
  * What the last measurement of a day says of an app: its rank from 1; that it was not within a depth, as
- * `notInTop` writes it; 0 where nothing was due; or why a day has no measurement at all, as `GAP_POINTS`
- * writes it.
+ * `notInTop` writes it; 0 where nothing was due; a rank beyond `IMPORTED` that another tool gave; or why a
+ * day has no measurement at all, as `GAP_POINTS` writes it.
  */
 export type Point = number
 export const NOTHING_DUE: Point = 0
@@ -23,6 +23,8 @@ export const GAP_POINTS: ByGap<Point> = {
   pending: -5,
 }
 const NOT_IN_TOP = -1000
+/** Beyond all ranks: what another tool gave for a day on which nothing was due. */
+export const IMPORTED = 10_000
 
 /** Measured, and not among the first `depth`. */
 export function notInTop(depth: number): Point {
@@ -35,11 +37,16 @@ export function depthWithout(point: Point): number | null {
 }
 
 export function isRanked(point: Point): boolean {
-  return point > 0
+  return point > 0 && point < IMPORTED
 }
 
 export function isMeasured(point: Point): boolean {
-  return point > 0 || point <= NOT_IN_TOP
+  return isRanked(point) || point <= NOT_IN_TOP
+}
+
+/** The rank, whoever measured it; null when the point says something else. */
+export function rankOf(point: Point): number | null {
+  return point > 0 ? point % IMPORTED : null
 }
 
 /** Why there is no measurement; null where there is one, or nothing was due. */

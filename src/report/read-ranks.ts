@@ -11,6 +11,7 @@ import {
   type Day,
   type Distribution,
   GAP_POINTS,
+  IMPORTED,
   NOT_MEASURED,
   NOTHING_DUE,
   notInTop,
@@ -62,6 +63,7 @@ async function readLists(
 /** A measurement of an app as a `Point`, of the columns with its rank, outcome and depth. */
 export const pointOf = (rank: string, outcome: string, depth: string) => sql`
   case ${sql.identifier(outcome)} when 'ranked' then ${sql.identifier(rank)}
+    when 'imported' then ${IMPORTED}::integer + ${sql.identifier(rank)}
     when 'not_in_top' then ${notInTop(0)}::integer - coalesce(${sql.identifier(depth)}, 0)
     else coalesce(
       (${JSON.stringify(GAP_POINTS)}::text::jsonb ->> ${sql.identifier(outcome)})::integer,
@@ -82,7 +84,7 @@ export async function readRanks(tx: Transaction, scope: Scope): Promise<Ranks> {
     { targetId: number; id: number; days: number[]; points: Point[]; best: number | null }[]
   >`
     select r.target_id as "targetId", r.app as id, array_agg(r.day - ${from}::date) as days,
-      array_agg(${pointOf('r.rank', 'r.outcome', 'r.depth')}) as points, min(r.rank) as best
+      array_agg(${pointOf('r.rank', 'r.outcome', 'r.depth')}) as points, min(r.rank) filter (where r.source is null) as best
     from rank_daily(${project}, ${from}::date, ${to}::date, ${within(scope)}) r
     where r.app = any(${[...appOf.keys()]})
     group by 1, 2`

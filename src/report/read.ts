@@ -121,6 +121,9 @@ export function findProject<Row extends { readonly name: string }>(name: string,
   throw new ConfigurationError(`There is no project ${JSON.stringify(name)}.${known}`)
 }
 
+/** The project is there, and has nothing of what is asked for. */
+export class NothingOfProjectError extends ConfigurationError {}
+
 /** The tag and the location that are asked for, of those that the project has. */
 async function readPart(
   tx: Transaction,
@@ -143,7 +146,9 @@ async function readPart(
     const has = kind === 'tag' ? 'has the tag' : 'is of the location'
     const what = `No keyword or chart of ${project} ${has} ${JSON.stringify(named)}`
     const names = known.map(({ name }) => name)
-    throw new ConfigurationError(`${what}.${nameKnown(named, kind === 'tag' ? 'Tags' : 'Locations', names)}`)
+    throw new NothingOfProjectError(
+      `${what}.${nameKnown(named, kind === 'tag' ? 'Tags' : 'Locations', names)}`,
+    )
   }
   return { tag: find('tag', tag), location: find('location', location) }
 }

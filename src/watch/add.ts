@@ -1,19 +1,24 @@
 /**
- * Watches one keyword, with defaults where a person says nothing: what the project does already, else the
- * United States in English.
+ * Watches keywords, with defaults where a person says nothing: what the project does already, else the United
+ * States in English. It takes the spellings that files have.
  */
 import type { Database, SqlRunner, Transaction } from '../db/database.ts'
 import { sql, type Value } from '../db/sql.ts'
 import { ConfigurationError } from '../errors.ts'
 import type { Store } from '../service/functions.ts'
 import { WATCHES } from './kinds.ts'
+import { loadPlaces, type Places } from './places.ts'
+import { appOf, splitList, storeOf } from './spellings.ts'
+import { Understanding } from './understand.ts'
 
-export interface KeywordToWatch {
-  readonly keyword: string
+export interface KeywordsToWatch {
+  readonly keywords: readonly string[]
   readonly project?: string
-  readonly store?: Store
-  readonly appIds: readonly string[]
-  /** The name of a location, or its code. */
+  /** One or several, in any spelling. */
+  readonly store?: string
+  /** Ids, or addresses of their pages. */
+  readonly apps: readonly string[]
+  /** Countries in any spelling, or one location by its name or code. */
   readonly location?: string
   readonly language?: string
   /** As Postgres reads an interval. */
@@ -26,6 +31,7 @@ export interface KeywordToWatch {
 export interface Watched {
   readonly project: string
   readonly store: Store
+  readonly keyword: string
   readonly location: string
   readonly language: string
   readonly every: string
@@ -35,46 +41,143 @@ export interface Watched {
   readonly isNew: boolean
   /** Apps of the project in this store: without one nobody is ranked. */
   readonly apps: number
+}
+
+export interface WatchedKeywords {
+  readonly watched: readonly Watched[]
   /** What a person did not say, and why it is so. */
   readonly defaults: readonly string[]
+  /** What was taken for what, as sentences. */
+  readonly understood: readonly string[]
 }
 
 const UNITED_STATES = 'United States'
 const ENGLISH = 'en'
 
 /**
- * Adds the watch, and the apps to its project, unless they are there.
- * @throws ConfigurationError when it is not known for which project
- * @throws the database's refusal, which says what is wrong with the row
+ * Adds a watch of each keyword in each store and country, and the apps to its project, unless they are there.
+ * @throws ConfigurationError when it is not known for which project, or what a store is
+ * @throws the database's refusal, which says what is wrong with a row; then none is added
  */
-export async function addKeyword({ begin }: Pick<Database, 'begin'>, wish: KeywordToWatch): Promise<Watched> {
+export async function addKeywords(
+  { begin }: Pick<Database, 'begin'>,
+  wish: KeywordsToWatch,
+): Promise<WatchedKeywords> {
   return begin(async (tx) => {
-    const { project, store, location, language, defaults } = await settle(tx, wish)
-    const place = /^\d+$/.test(location) ? { location_code: Number(location) } : { location_name: location }
-    const row = {
-      project,
-      store,
-      keyword: wish.keyword,
-      ...place,
-      language_code: language,
-      ...settingsOf(wish),
+    const places = await loadPlaces(tx)
+    const apps = wish.apps.map((text) => appOf(text) ?? { appId: text.trim(), store: null })
+    const defaults: string[] = []
+    const stores = chooseStores(wish, apps, defaults)
+    const done: WatchedKeywords[] = []
+    for (const store of stores) {
+      const own = apps.filter((app) => app.store === store || !stores.includes(app.store ?? store))
+      const appIds = own.map(({ appId }) => appId)
+      done.push(await addInStore(tx, { places, store, appIds, defaults }, wish))
     }
-    for (const appId of wish.appIds) {
-      await tx`insert into app_watch ${sql.row({ project, store, app_id: appId })} on conflict do nothing`
+    const watched = done.flatMap((each) => each.watched)
+    const told = watched.slice(0, 1).flatMap((stored) => tellStored(wish, stored))
+    return {
+      watched,
+      defaults: [...defaults, ...told],
+      understood: done.flatMap((each) => each.understood),
     }
-    const [added] = await tx<{ id: number }[]>`
-      insert into keyword_watch ${sql.row(row)} on conflict do nothing returning id`
-    const id = added?.id ?? (await findKeyword(tx, row))
-    const [stored] = await tx<Pick<Watched, 'every' | 'depth' | 'priority' | 'apps'>[]>`
-      select every::text, depth, priority,
-        (select count(*) from app_watch a where a.project = k.project and a.store = k.store
-          and a.enabled) as apps
-      from keyword_watch k where id = ${id}`
-    if (stored === undefined) throw new Error('The row that was stored is not there.')
-    const isNew = added !== undefined
-    const told = [...defaults, ...tellStored(wish, stored)]
-    return { project, store, location, language, isNew, ...stored, defaults: told }
   })
+}
+
+interface InStore {
+  readonly places: Places
+  readonly store: Store
+  readonly appIds: readonly string[]
+  readonly defaults: string[]
+}
+
+async function addInStore(
+  tx: Transaction,
+  { places, store, appIds, defaults }: InStore,
+  wish: KeywordsToWatch,
+): Promise<WatchedKeywords> {
+  const project = wish.project ?? (await findProject(tx, store, appIds))
+  if (wish.project === undefined) note(defaults, `--project ${JSON.stringify(project)}`)
+  await addApps(tx, project, store, appIds)
+  const usual = await findUsualPlace(tx, project, store)
+  if (wish.location === undefined) note(defaults, `--location ${JSON.stringify(usual.location)}`)
+  const understanding = new Understanding(places, {
+    country: wish.location ?? usual.location,
+    // Of another country than usual it follows from the country.
+    language: wish.language ?? (wish.location === undefined ? usual.language : undefined),
+  })
+  const rows = wish.keywords.flatMap((keyword) =>
+    understanding.read(new Map(Object.entries({ project, store, keyword })), true),
+  )
+  const watched: Watched[] = []
+  for (const row of rows) {
+    if (!row.has('language_code')) row.set('language_code', usual.language)
+    if (wish.language === undefined) note(defaults, `--language ${row.get('language_code')}`)
+    watched.push(await addRow(tx, Object.fromEntries(row), wish))
+  }
+  return { watched, defaults, understood: understanding.flush() }
+}
+
+function note(defaults: string[], option: string): void {
+  if (!defaults.includes(option)) defaults.push(option)
+}
+
+/** Those that are said, else those of the apps, else the ios_store. */
+function chooseStores(
+  { store }: KeywordsToWatch,
+  apps: readonly { readonly store: Store | null }[],
+  defaults: string[],
+): readonly Store[] {
+  if (store === undefined) {
+    const byApp = apps.flatMap((app) => app.store ?? [])
+    const stores = byApp.length === 0 ? (['ios_store'] as const) : [...new Set(byApp)]
+    note(defaults, `--store ${stores.map(shortName).join(',')}`)
+    return stores
+  }
+  const named = storeOf(store) === null ? splitList(store) : [store]
+  return named.map((each) => {
+    const found = storeOf(each)
+    if (found !== null) return found
+    throw new ConfigurationError(
+      `There is no store ${JSON.stringify(each)}: it is ios or android, or both as ios,android.`,
+    )
+  })
+}
+
+/** An app that the project has a row of, in whatever place, is ranked already. */
+async function addApps(tx: Transaction, project: string, store: Store, appIds: readonly string[]) {
+  for (const appId of appIds) {
+    await tx`
+      insert into app_watch (project, store, app_id) select ${project}, ${store}, ${appId}
+      where not exists (select from app_watch
+        where (project, store, app_id) = (${project}, ${store}, ${appId}))
+      on conflict do nothing`
+  }
+}
+
+async function addRow(
+  tx: Transaction,
+  { location_code: code, ...cells }: Readonly<Record<string, string>>,
+  wish: KeywordsToWatch,
+): Promise<Watched> {
+  const row = {
+    ...cells,
+    ...(code === undefined ? {} : { location_code: Number(code) }),
+    ...settingsOf(wish),
+  }
+  const [added] = await tx<{ id: number }[]>`
+    insert into keyword_watch ${sql.row(row)} on conflict do nothing returning id`
+  const id = added?.id ?? (await findKeyword(tx, row))
+  const [stored] = await tx<Omit<Watched, 'isNew'>[]>`
+    select project, store, keyword, coalesce(location_name,
+        (select l.name from location l where l.store = k.store and l.code = k.location_code),
+        location_code::text) as location,
+      language_code as language, every::text, depth, priority,
+      (select count(*) from app_watch a where a.project = k.project and a.store = k.store
+        and a.enabled) as apps
+    from keyword_watch k where id = ${id}`
+  if (stored === undefined) throw new Error('The row that was stored is not there.')
+  return { ...stored, isNew: added !== undefined }
 }
 
 /** What a person said of how it is measured; the table has the defaults of the rest. */
@@ -83,15 +186,15 @@ function settingsOf({
   depth,
   priority,
   tags,
-}: KeywordToWatch): Record<string, string | number | string[]> {
-  const given = { every, depth, priority, tags: tags.length === 0 ? undefined : [...tags] }
+}: KeywordsToWatch): Record<string, string | number | string[]> {
+  const given = { every, depth, priority, tags: tags.length === 0 ? undefined : tags.flatMap(splitList) }
   return Object.fromEntries(
     Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
   )
 }
 
 function tellStored(
-  wish: KeywordToWatch,
+  wish: KeywordsToWatch,
   { every, depth, priority }: Pick<Watched, 'every' | 'depth' | 'priority'>,
 ): string[] {
   const all = { every: every === '1 day' ? '1d' : JSON.stringify(every), depth, priority }
@@ -107,36 +210,6 @@ async function findKeyword(tx: Transaction, row: Record<string, Value>): Promise
     on conflict (${WATCHES[0].unique}) do update set project = excluded.project returning id`
   if (found === undefined) throw new Error('The row that is in the way is not there.')
   return found.id
-}
-
-interface Settled {
-  readonly project: string
-  readonly store: Store
-  readonly location: string
-  readonly language: string
-  readonly defaults: readonly string[]
-}
-
-/** Fills in what a person did not say. */
-async function settle(tx: Transaction, wish: KeywordToWatch): Promise<Settled> {
-  const defaults: string[] = []
-  const choose = <Value extends string>(given: Value | undefined, usual: Value, option: string): Value => {
-    if (given === undefined) defaults.push(option)
-    return given ?? usual
-  }
-  const byApp = storeOf(wish.appIds)
-  const store = choose(wish.store, byApp, `--store ${shortName(byApp)}`)
-  const known = wish.project ?? (await findProject(tx, store, wish.appIds))
-  const project = choose(wish.project, known, `--project ${JSON.stringify(known)}`)
-  const usual = await findUsualPlace(tx, project, store)
-  const location = choose(wish.location, usual.location, `--location ${JSON.stringify(usual.location)}`)
-  const language = choose(wish.language, usual.language, `--language ${usual.language}`)
-  return { project, store, location, language, defaults }
-}
-
-/** Apps of the ios_store are numbers. */
-function storeOf(appIds: readonly string[]): Store {
-  return appIds.length > 0 && appIds.every((id) => !/^\d+$/.test(id)) ? 'android_store' : 'ios_store'
 }
 
 export function shortName(store: Store): string {

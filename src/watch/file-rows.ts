@@ -1,29 +1,14 @@
 /**
- * The rows of a CSV file of watches, or of alerts. The header decides what the file is for; a row that does
- * not fit it is a misfit with its line, and the others go on. Separated by comma, semicolon or tab.
+ * The rows of a CSV file of watches, or of alerts. Its form decides what it is for; a row that does not fit
+ * it is refused with its line, and the others go on. Separated by comma, semicolon or tab.
  */
 import { pipeline, Readable } from 'node:stream'
 import { type Info, parse } from 'csv-parse'
 import { ConfigurationError } from '../errors.ts'
-import { didYouMean } from '../suggest.ts'
-import { unescapeFormula } from './cells.ts'
-import { ALERTS, fileColumnsOf, WATCHES, type Watch } from './kinds.ts'
-
-/** A row of the file: its cells that say something, by column of the table. */
-export interface FileRow {
-  readonly file: string
-  readonly line: number
-  readonly watch: Watch
-  readonly cells: ReadonlyMap<string, string>
-}
-
-export interface RefusedRow {
-  readonly file: string
-  readonly line: number
-  /** The keyword, app, collection, rule or channel; empty when the row does not say. */
-  readonly subject: string
-  readonly reason: string
-}
+import { type FileRow, fitRecord, type RefusedRow } from './fit-rows.ts'
+import { type Form, type FormContext, findForm, HEADER_WITHIN } from './form.ts'
+import type { Watch } from './kinds.ts'
+import type { Lacking, Understanding } from './understand.ts'
 
 /** A keyword, a note and fifty tags, each as long as it may be. */
 const LONGEST_ROW_BYTES = 262_144
@@ -39,35 +24,73 @@ interface CsvRecord {
 /** What the file is for, and its rows one by one. */
 export interface FileRows {
   readonly watches: readonly Watch[]
+  /** Sentences on how the file is read. */
+  readonly told: readonly string[]
   readonly rows: AsyncIterable<FileRow | RefusedRow>
 }
 
-/** @throws ConfigurationError when the header is not that of a watchlist */
-export async function readFileRows(file: string, text: AsyncIterable<string>): Promise<FileRows> {
+export interface FileContext extends FormContext {
+  readonly understanding: Understanding
+}
+
+/** @throws ConfigurationError when it is not known what the file is about, or for whom */
+export async function readFileRows(
+  file: string,
+  text: AsyncIterable<string>,
+  context: FileContext,
+): Promise<FileRows> {
   const records = parseRecords(file, text)
-  const first = await records.next()
-  if (first.done) throw new ConfigurationError(`There is nothing in ${file}.`)
-  if ('reason' in first.value) {
-    throw new ConfigurationError(`The first line of ${file} cannot be read: ${first.value.reason}.`)
+  const head: (CsvRecord | RefusedRow)[] = []
+  for (let next = await records.next(); !next.done; next = await records.next()) {
+    head.push(next.value)
+    if (head.length === HEADER_WITHIN) break
   }
-  const header = first.value.record.map(normalizeName)
-  while (header.length > 1 && header.at(-1) === '') header.pop()
-  if (header.length === 1 && /[,;\t]/.test(header[0] ?? '')) {
+  const [first] = head
+  if (first === undefined) throw new ConfigurationError(`There is nothing in ${file}.`)
+  if ('reason' in first)
+    throw new ConfigurationError(`The first line of ${file} cannot be read: ${first.reason}.`)
+  const [only = '', other] = first.record
+  if (other === undefined && /[,;\t]/.test(only) && /^"/.test(first.raw.trim())) {
     throw new ConfigurationError(
       `The first line of ${file} stands in quotes as a whole, so that it is one cell: take them off each ` +
         'line.',
     )
   }
-  const watches = chooseWatches(file, header)
-  return { watches, rows: readRows(file, records, header, watches) }
+  const readable = head.flatMap((each) => ('reason' in each ? [] : [each.record]))
+  const form = findForm(file, readable, context)
+  refuseLacking(file, form, context.understanding.given)
+  const above = readable.slice(0, form.headerLines)
+  const header = above.at(-1)?.join('\n')
+  async function* rows() {
+    yield* head.filter(
+      (each) => 'reason' in each || !(above.includes(each.record) || each.record.join('\n') === header),
+    )
+    // Of files that were put together each has it.
+    for await (const each of records) if ('reason' in each || each.record.join('\n') !== header) yield each
+  }
+  const { watches, told } = form
+  return { watches, told, rows: readRows(file, rows(), form, context.understanding) }
 }
 
-/** `Location Code` and `location-code` are location_code. */
-function normalizeName(name: string): string {
-  return name
-    .trim()
-    .toLowerCase()
-    .replace(/[\s-]+/g, '_')
+/** What no row can say is asked for once. */
+function refuseLacking(file: string, { watches, columns, told }: Form, given: Lacking): void {
+  const isHistory = watches.some(({ table }) => table === 'imported_rank')
+  if (!isHistory && !watches.some(({ table }) => table === 'keyword_watch')) return
+  const has = (...names: string[]) =>
+    columns.some((column) => column !== null && names.includes('name' in column ? column.name : 'country'))
+  const lacking = [
+    (given.project ?? given.onlyProject) === undefined && !has('project') && 'the project: --project NAME',
+    given.store === undefined && !has('store', 'app_id') && 'the store: --store ios or --store android',
+    given.country === undefined &&
+      !has('country', 'location_code', 'location_name') &&
+      'the country: --country US, or several, as US,GB',
+    isHistory && given.app === undefined && !has('app_id') && 'the app: --app ID',
+    isHistory && !has('day') && 'the day: --map "…=day"',
+    isHistory && !has('rank') && 'the rank: --map "…=rank"',
+  ].filter((each) => each !== false)
+  if (lacking.length === 0) return
+  const sentences = [`${file} does not say some of what it needs. Give ${lacking.join('; ')}.`, ...told]
+  throw new ConfigurationError(sentences.join(' '))
 }
 
 async function* parseRecords(
@@ -127,7 +150,7 @@ async function* parseRecords(
   yield { file, line, subject: '', reason }
 }
 
-/** Looks at the first line without losing it. */
+/** Looks at the first lines without losing them. */
 async function peekHeader(
   text: AsyncIterable<string>,
 ): Promise<{ delimiter: string; skippedLines: number; rest: AsyncIterable<string> }> {
@@ -136,7 +159,7 @@ async function peekHeader(
   let next = await chunks.next()
   while (!next.done) {
     head += next.value
-    if (/[\r\n]/.test(head) || head.length > LONGEST_ROW_BYTES) break
+    if ((head.match(/[\r\n]+/g) ?? []).length > HEADER_WITHIN || head.length > LONGEST_ROW_BYTES) break
     next = await chunks.next()
   }
   const end = head.search(/[\r\n]|$/)
@@ -147,14 +170,20 @@ async function peekHeader(
     yield head.slice(start)
     for (let more = await chunks.next(); !more.done; more = await chunks.next()) yield more.value
   }
-  const delimiter = separator ?? findDelimiter(head.slice(0, end))
+  const delimiter = separator ?? findDelimiter(head.slice(0, end)) ?? delimiterOf(head.slice(start))
   return { delimiter, skippedLines: separator === undefined ? 0 : 1, rest: rest() }
 }
 
 /** Names of columns have none of them. What stands behind the last name is left over from empty columns. */
-function findDelimiter(line: string): string {
+function findDelimiter(line: string): string | null {
   const names = line.replace(/[\s;,]+$/, '')
-  return /[;\t]/.exec(names)?.[0] ?? (names.includes(',') ? ',' : (/[;\t]/.exec(line)?.[0] ?? ','))
+  return /[;\t]/.exec(names)?.[0] ?? (names.includes(',') ? ',' : (/[;\t]/.exec(line)?.[0] ?? null))
+}
+
+/** Below a title: that of two lines one below the other, because a keyword may have a comma. */
+function delimiterOf(text: string): string {
+  const found = text.split(/[\r\n]+/).map(findDelimiter)
+  return found.find((each, index) => each !== null && each === found[index + 1]) ?? ','
 }
 
 /** A line of cells that have no quote, or begin and end with one and have only pairs within. */
@@ -164,77 +193,25 @@ function quoteRule(delimiter: string): RegExp {
   return new RegExp(`^${cell}(?:${mark}${cell})*$`)
 }
 
-function chooseWatches(file: string, header: readonly string[]): readonly Watch[] {
-  const alerts = ALERTS.filter(({ subject }) => header.includes(subject))
-  const watches: readonly Watch[] =
-    alerts.length > 0 ? alerts : WATCHES.filter(({ subject }) => header.includes(subject))
-  if (watches.length === 0) {
-    const subjects = WATCHES.map(({ subject }) => subject)
-    const near = header.map((name) => didYouMean(name, subjects, 2)).find((text) => text !== '') ?? ''
-    throw new ConfigurationError(
-      `The first line of ${file} must name the columns, and among them one of keyword, app_id and ` +
-        'collection: by that one it is known what is watched. Of a file of alerts it names rule or ' +
-        `channel.${near}`,
-    )
-  }
-  const columns = [...new Set(watches.flatMap(fileColumnsOf))]
-  const unknown = header.find((name) => name !== '' && !columns.includes(name))
-  if (unknown !== undefined) {
-    const tables = watches.map(({ table }) => table).join(' and ')
-    const beginning = columns.find((name) => name.startsWith(unknown) || unknown.startsWith(name))
-    const meant =
-      didYouMean(unknown, columns) || (beginning === undefined ? '' : ` Did you mean ${beginning}?`)
-    throw new ConfigurationError(
-      `A file for ${tables} has no column ${JSON.stringify(unknown)}.${meant} Columns: ` +
-        `${columns.join(', ')}.`,
-    )
-  }
-  const twice = header.find((name, index) => name !== '' && header.indexOf(name) !== index)
-  if (twice !== undefined) throw new ConfigurationError(`The column ${twice} is in ${file} twice.`)
-  return watches
-}
-
 async function* readRows(
   file: string,
   records: AsyncIterable<CsvRecord | RefusedRow>,
-  header: readonly string[],
-  watches: readonly Watch[],
+  form: Form,
+  understanding: Understanding,
 ): AsyncGenerator<FileRow | RefusedRow> {
+  const mentioned = new Set<string>()
   for await (const record of records) {
-    if ('reason' in record) yield record
-    // Of files that were put together each has it.
-    else if (String(record.record.map(normalizeName)) !== String(header))
-      yield fitRow(file, record, header, watches)
+    if ('reason' in record) {
+      yield record
+      continue
+    }
+    for (const row of fitRecord({ file, line: record.info.lines }, record.record, form, understanding)) {
+      if ('reason' in row || row.isMentioned !== true) yield row
+      else {
+        const app = JSON.stringify([...row.cells])
+        if (!mentioned.has(app)) yield row
+        mentioned.add(app)
+      }
+    }
   }
-}
-
-/** A refusal where it is not known what the row watches, or it says what its kind of watch has not. */
-function fitRow(
-  file: string,
-  { record, info: { lines: line } }: CsvRecord,
-  header: readonly string[],
-  watches: readonly Watch[],
-): FileRow | RefusedRow {
-  const cells = new Map(
-    header.flatMap((name, index) => (record[index] ? [[name, unescapeFormula(record[index])]] : [])),
-  )
-  const all = watches.filter(({ subject }) => cells.has(subject))
-  // A rule may name the channel that tells it.
-  const named = cells.has('rule') ? all.filter((each) => each.subject === 'rule') : all
-  const subject = named.map((each) => cells.get(each.subject)).join(', ')
-  const refuse = (reason: string) => ({ file, line, subject, reason })
-  // Spreadsheets fill a table up with empty cells.
-  const isLonger = record.slice(header.length).some((cell) => cell !== '') || cells.has('')
-  if (record.length < header.length || isLonger) {
-    return refuse(`it has ${record.length} cells, and the first line has ${header.length}`)
-  }
-  const [watch, other] = watches.length === 1 ? watches : named
-  if (watch === undefined || other !== undefined) {
-    return refuse(`it must name one of ${watches.map((each) => each.subject).join(', ')}, and one alone`)
-  }
-  const foreign = [...cells.keys()].find((name) => !fileColumnsOf(watch).includes(name))
-  if (foreign !== undefined) return refuse(`${watch.table} has no column ${foreign}`)
-  if (watch.key === watch.subject) return { file, line, watch, cells }
-  const renamed = [...cells].map(([name, cell]) => [name === watch.subject ? watch.key : name, cell] as const)
-  return { file, line, watch, cells: new Map(renamed) }
 }

@@ -12,6 +12,7 @@ import { pipeline } from 'node:stream/promises'
 import { analyse } from 'chardet'
 import { ConfigurationError } from '../errors.ts'
 import { whyNot } from '../trouble.ts'
+import { openWorkbook } from './workbook.ts'
 
 /** What the guess is made from: enough letters, and not the whole of a large file. */
 const SAMPLE_BYTES = 65_536
@@ -29,14 +30,15 @@ export interface WatchFile {
   readonly isGuessed: boolean
   readonly encoding: string
   readonly bytes: number
+  /** What is left out of it. */
+  readonly told: readonly string[]
   /** Piece by piece, so that the memory does not grow with the file. */
   text(): AsyncIterable<string>
 }
 
 /** What is no text, by its first bytes, and what to do. */
 const NO_TEXT: readonly (readonly [begin: string, remedy: string])[] = [
-  ['504b0304', 'it is a workbook or another archive: save the sheet as "CSV UTF-8"'],
-  ['d0cf11e0', 'it is a workbook: save the sheet as "CSV UTF-8"'],
+  ['d0cf11e0', 'it is a workbook of an old Excel, or has a password: save the sheet as "CSV UTF-8"'],
   ['1f8b', 'it is compressed: unpack it first, or pipe it in (`gunzip -c … | storerank import -`)'],
 ]
 
@@ -61,7 +63,13 @@ export async function openWatchFile(
       await pipeline(input, createWriteStream(path, { mode: 0o600 }))
     }
     const { size } = await stat(path)
-    await refuseNoText(name, path)
+    if (await isArchive(name, path)) {
+      const { csv, told } = await openWorkbook(name, path, size)
+      const text = async function* () {
+        yield csv
+      }
+      return { name, encoding: 'utf-8', isGuessed: false, bytes: size, told, text, dispose }
+    }
     const { encoding, isGuessed } =
       given === undefined ? await findEncoding(path) : { encoding: given, isGuessed: false }
     return {
@@ -69,6 +77,7 @@ export async function openWatchFile(
       encoding,
       isGuessed,
       bytes: size,
+      told: [],
       text: () => decode(path, encoding),
       dispose,
     }
@@ -79,12 +88,15 @@ export async function openWatchFile(
   }
 }
 
-async function refuseNoText(name: string, path: string): Promise<void> {
+/** As workbooks are. Refuses what is neither one nor text. */
+async function isArchive(name: string, path: string): Promise<boolean> {
   for await (const chunk of createReadStream(path, { end: 3 })) {
     const begin = (chunk as Buffer).toString('hex')
     const found = NO_TEXT.find(([bytes]) => begin.startsWith(bytes))
     if (found !== undefined) throw new ConfigurationError(`${name} cannot be read: ${found[1]}.`)
+    if (begin === '504b0304') return true
   }
+  return false
 }
 
 /** Without byte order marks: each of files that were put together has one. */

@@ -8,11 +8,15 @@ import type { Database, SqlRunner, Transaction } from '../db/database.ts'
 import { sql } from '../db/sql.ts'
 import { ConfigurationError } from '../errors.ts'
 import { didYouMean } from '../suggest.ts'
-import { type FileRow, type RefusedRow, readFileRows } from './file-rows.ts'
+import { readFileRows } from './file-rows.ts'
 import type { WatchFile } from './file-text.ts'
+import type { FileRow, RefusedRow } from './fit-rows.ts'
+import { storeHistory } from './history.ts'
 import type { Watch } from './kinds.ts'
+import { loadPlaces, type Places } from './places.ts'
 import { type Import, type ImportProblem, PROBLEMS_SHOWN, Tally, type WatchCost } from './tally.ts'
-import { findIds, upsert } from './upsert.ts'
+import { type Lacking, Understanding } from './understand.ts'
+import { findIds, upsert, withoutKnownApps } from './upsert.ts'
 
 export interface ImportOptions {
   /** Looks what would happen, and changes nothing. */
@@ -27,6 +31,14 @@ export interface ImportOptions {
   readonly readCost?: (db: SqlRunner) => Promise<WatchCost>
   /** How many rows of the files are dealt with. */
   readonly onProgress?: (rows: number) => void
+  /** What the files lack; a project is the only one that there is, unless it is said. */
+  readonly lacking?: Lacking
+  /** `Term=keyword`: what a column of the files is. */
+  readonly map?: readonly string[]
+  /** The files have ranks that this tool measured, and no watches. */
+  readonly history?: string
+  /** Hears how the files are read, and what was taken for what, before the rows are stored. */
+  readonly onUnderstood?: (sentence: string) => void
 }
 
 const PIECE_ROWS = 5_000
@@ -101,20 +113,25 @@ async function storeFiles(
   tally: Tally,
   options: ImportOptions,
 ): Promise<void> {
-  const { signal, onProgress = () => {} } = options
+  const { signal, onProgress = () => {}, onUnderstood = () => {} } = options
+  const context = await understand(inPiece, options)
   const waiting = new Waiting()
   let stored = Promise.resolve()
   // The next piece is read while this one is stored.
   const store = async (rows: readonly FileRow[]) => {
     await stored
     if (signal?.aborted) return
-    stored = inPiece((tx) => storePiece(tx, rows, tally)).then(() => onProgress(tally.rows))
+    context.understanding.flush().forEach(onUnderstood)
+    stored = inPiece((tx) => storePiece(tx, rows, tally, options.history ?? '')).then(() =>
+      onProgress(tally.rows),
+    )
     stored.catch(() => {})
   }
   try {
     for (const { name, text } of files) {
       if (signal?.aborted) break
-      const { watches, rows } = await readFileRows(name, text())
+      const { watches, told, rows } = await readFileRows(name, text(), context)
+      told.forEach(onUnderstood)
       const tables = listTables(name, watches, options)
       for (const table of tables) tally.tables.add(table)
       const before = tally.read
@@ -135,6 +152,20 @@ async function storeFiles(
   tally.isStopped = signal?.aborted ?? false
 }
 
+/** What is known before the first line: places, and the only project. */
+async function understand(inPiece: InPiece, { lacking = {}, map = [], history }: ImportOptions) {
+  let places: Places | undefined
+  let onlyProject: string | undefined
+  await inPiece(async (tx) => {
+    places = await loadPlaces(tx)
+    const [only, other] = await tx<{ name: string }[]>`select name from project order by id limit 2`
+    if (other === undefined) onlyProject = only?.name
+  })
+  if (places === undefined) throw new Error('The places were not read.')
+  const isHistory = history !== undefined
+  return { places, map, isHistory, understanding: new Understanding(places, { ...lacking, onlyProject }) }
+}
+
 /**
  * Rows that wait until there are enough of them for a statement: of one kind and the same columns, because
  * what a row leaves out gets the column's default, which a statement has for all of its rows or none.
@@ -152,7 +183,7 @@ class Waiting {
   }
 
   #add(row: FileRow): readonly FileRow[] | null {
-    const key = [row.watch.table, ...row.cells.keys()].join()
+    const key = [row.watch.table, row.isMentioned, ...row.cells.keys()].join()
     const alike = this.#byColumns.get(key) ?? []
     this.#byColumns.set(key, alike)
     alike.push(row)
@@ -186,9 +217,16 @@ export async function waitForImports(tx: Transaction): Promise<void> {
  * Rows of one kind and the same columns. What names a watch for the second time waits until the others are
  * stored.
  */
-async function storePiece(tx: Transaction, rows: readonly FileRow[], tally: Tally): Promise<void> {
+async function storePiece(
+  tx: Transaction,
+  rows: readonly FileRow[],
+  tally: Tally,
+  source: string,
+): Promise<void> {
   await waitForImports(tx)
-  let left = rows
+  if (rows[0]?.watch.table === 'imported_rank') return storeHistory(tx, rows, source, tally)
+  let left = rows[0]?.isMentioned ? await withoutKnownApps(tx, rows) : rows
+  tally.unchanged += rows.length - left.length
   while (left.length > 0) {
     const seen = new Set<string>()
     const again: FileRow[] = []
@@ -295,8 +333,8 @@ async function replaceProject(tx: Transaction, project: string, tally: Tally): P
   }
   if (tally.refusedCount > 0 || tally.isStopped) return
   tally.disabled = 0
-  for (const table of tally.tables) {
-    if (table === 'alert_channel') continue
+  for (const table of tally.listed) {
+    if (table === 'alert_channel' || table === 'imported_rank') continue
     const { count } = await tx`
       update ${sql.identifier(table)} set enabled = false
       where project = ${project} and enabled
@@ -313,7 +351,7 @@ async function replaceProject(tx: Transaction, project: string, tally: Tally): P
 /** An import enables nothing that a person has disabled: it is said. */
 async function countDisabled(tx: Transaction, tally: Tally): Promise<void> {
   for (const table of tally.tables) {
-    if (table === 'alert_channel') continue
+    if (table === 'alert_channel' || table === 'imported_rank') continue
     const rows = await tx`
       select from ${sql.identifier(table)}
       where project = any(${[...tally.projects]}::text[]) and not enabled`

@@ -97,7 +97,16 @@ export const ALERTS = [
     ],
   },
 ] as const
-export type Watch = (typeof WATCHES)[number] | (typeof ALERTS)[number]
+/** Ranks that another tool measured. */
+export const HISTORY = {
+  table: 'imported_rank',
+  subject: 'keyword',
+  key: 'keyword',
+  identity: ['project', 'store', 'keyword', ...PLACE, 'app_id', 'day', 'source'],
+  unique: sql`project, target_id, app, day, source`,
+  settings: ['rank'],
+} as const
+export type Watch = (typeof WATCHES)[number] | (typeof ALERTS)[number] | typeof HISTORY
 
 /** The columns of a file for it, in their order. */
 export function fileColumnsOf({ subject, key, identity, settings }: Watch): readonly string[] {

@@ -1,5 +1,5 @@
 /** What an import has come to: counts, refusals, and what is odd about what came in. */
-import type { FileRow, RefusedRow } from './file-rows.ts'
+import type { FileRow, RefusedRow } from './fit-rows.ts'
 import type { Watch } from './kinds.ts'
 import { OddKeywords } from './odd-keywords.ts'
 
@@ -14,6 +14,8 @@ export interface Import {
   readonly added: number
   readonly changed: number
   readonly unchanged: number
+  /** Rows of a history that say that the app was not found: nothing is kept of them. */
+  readonly unranked: number
   /**
    * What was disabled by `replace`; null where nothing was to be, or could not, because rows were refused.
    */
@@ -50,6 +52,8 @@ const MOST_REFUSALS = 1_000
 /** What has happened so far. */
 export class Tally {
   readonly tables = new Set<Watch['table']>()
+  /** Those of them that have rows of their own: an app may be mentioned beside a keyword alone. */
+  readonly listed = new Set<Watch['table']>()
   readonly projects = new Set<string>()
   /** With `replace`, the ids of what the files name, by table. */
   readonly named = new Map<Watch['table'], number[]>()
@@ -65,6 +69,8 @@ export class Tally {
   changed = 0
   unchanged = 0
   refusedCount = 0
+  /** Rows of a history that say that the app was not found. */
+  unranked = 0
   disabled: number | null = null
   enabled = 0
   stillDisabled = 0
@@ -76,7 +82,7 @@ export class Tally {
 
   /** Rows that are dealt with. */
   get rows(): number {
-    return this.added + this.changed + this.unchanged + this.refusedCount
+    return this.added + this.changed + this.unchanged + this.refusedCount + this.unranked
   }
 
   /** Whether the ids of what is stored are asked for. */
@@ -92,6 +98,7 @@ export class Tally {
       return false
     }
     this.projects.add(row.cells.get('project') ?? '')
+    if (row.isMentioned !== true) this.listed.add(row.watch.table)
     if (row.watch.table === 'keyword_watch') this.oddKeywords.add(row.cells.get('keyword') ?? '')
     return true
   }
@@ -120,13 +127,14 @@ export class Tally {
 
   result(cost: Import['cost'], problems: readonly ImportProblem[]): Import {
     const { tables, added, changed, unchanged, disabled, refusedCount, projects, isStopped } = this
-    const { enabled, stillDisabled } = this
+    const { enabled, stillDisabled, unranked } = this
     const files = [...new Set(this.#refused.map(({ file }) => file))]
     return {
       tables: [...tables],
       added,
       changed,
       unchanged,
+      unranked,
       disabled,
       enabled,
       stillDisabled,

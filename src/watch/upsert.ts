@@ -1,8 +1,9 @@
 /** The statements of an import: many rows of a file at once, each found again by the watch's own identity. */
 import type { Transaction } from '../db/database.ts'
 import { sql } from '../db/sql.ts'
-import type { FileRow } from './file-rows.ts'
+import type { FileRow } from './fit-rows.ts'
 import { LISTS } from './kinds.ts'
+import { splitList } from './spellings.ts'
 
 /** Rows of one kind and the same columns. Returns those that were added or changed. */
 export async function upsert(
@@ -46,7 +47,7 @@ function valuesOf(rows: readonly FileRow[]) {
   const columns = isWithoutDepth ? [...given, 'depth'] : given
   const values = rows.map(({ cells }) =>
     Object.fromEntries(
-      [...cells].map(([name, cell]) => [name, LISTS.includes(name) ? splitTags(cell) : cell]),
+      [...cells].map(([name, cell]) => [name, LISTS.includes(name) ? splitList(cell) : cell]),
     ),
   )
   return sql`
@@ -55,12 +56,14 @@ function valuesOf(rows: readonly FileRow[]) {
     from json_populate_recordset(null::${sql.identifier(table)}, ${JSON.stringify(values)}::text::json)`
 }
 
-/** `brand, core`, or as `storerank sql --csv` prints them: `["brand","core"]`. */
-function splitTags(cell: string): unknown {
-  if (!cell.startsWith('[')) return cell.split(',').map((tag) => tag.trim())
-  try {
-    return JSON.parse(cell)
-  } catch {
-    return cell
-  }
+/** Those of the apps of which their project has no row, in whatever place. */
+export async function withoutKnownApps(tx: Transaction, rows: readonly FileRow[]): Promise<FileRow[]> {
+  const cells = (name: string) => rows.map((row) => row.cells.get(name) ?? '')
+  const known = await tx<{ n: number }[]>`
+    select i.n::int from unnest(${cells('project')}::text[], ${cells('store')}::text[],
+      ${cells('app_id')}::text[]) with ordinality i (project, store, app_id, n)
+    where exists (select from app_watch a
+      where (a.project, a.store, a.app_id) = (i.project, i.store, i.app_id))`
+  const numbers = new Set(known.map(({ n }) => n - 1))
+  return rows.filter((_, index) => !numbers.has(index))
 }

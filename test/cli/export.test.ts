@@ -56,3 +56,11 @@ test('watches come as the file that import reads', async () => {
   const refused = await callCommand(['export', 'watches', '--format', 'parquet'], { env })
   assert.match(refused.stderr, /Watches and alerts are exported as CSV/)
 })
+
+test('a file is not called what it is not', async () => {
+  const out = join(folder, 'ranks.xlsx')
+  const { code, stderr } = await callCommand(['export', 'select 1 as n', '--out', out], { env })
+  assert.equal(code, 2)
+  assert.match(stderr, /^\.xlsx is not written: name the file \.csv, which spreadsheets open/)
+  assert.ok(!(await readdir(folder)).includes('ranks.xlsx'))
+})

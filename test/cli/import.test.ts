@@ -183,8 +183,8 @@ test('a pipe is read as a file is', async (t) => {
 
 test('what is no text is refused with what to do', async (t) => {
   for (const [begin, remedy] of [
-    ['504b0304140006', /is a workbook or another archive: save the sheet as "CSV UTF-8"/],
-    ['d0cf11e0a1b11ae1', /is a workbook: save/],
+    ['504b0304140006', /is an archive, and no workbook of Excel: save the sheet as "CSV UTF-8"/],
+    ['d0cf11e0a1b11ae1', /is a workbook of an old Excel, or has a password: save/],
     ['1f8b0800', /is compressed: unpack it first/],
   ] as const) {
     const { code, stderr } = await importFile(t, Buffer.from(begin, 'hex'))

@@ -145,3 +145,15 @@ test('what cannot be is refused in a sentence', async () => {
   )
   await list.sql`delete from project where name = 'other'`
 })
+
+test('a tag is asked of all projects, and those that have it answer', async () => {
+  await list.addKeyword({ project: 'another', keyword: 'chess', tags: ['games'] })
+  await list.sql`update keyword_watch set tags = '{core}' where project = 'fitness' and keyword = 'yoga'`
+  const { code, stdout } = await callCommand(['report', '--tag', 'core'], { env })
+  assert.equal(code, 0)
+  assert.match(stdout, /fitness, tag core, /)
+  assert.doesNotMatch(stdout, /another, /)
+  const none = await callCommand(['report', '--tag', 'cores'], { env })
+  assert.match(none.stderr, /has the tag "cores"/)
+  assert.equal(none.code, 2)
+})

@@ -106,6 +106,25 @@ test('a duplicate is told with the row that has it, without reading the others',
   )
 })
 
+test('lists, duplicates and ids of apps are told in words', async () => {
+  const env = { DATABASE_URL: database.url }
+  const insert = (tags: string) => `insert into keyword_watch (project, store, keyword, location_code,
+    language_code, tags) values ('told', 'ios_store', 'yoga', 2840, 'en', ${tags})`
+  await callCommand(['sql', insert(`'{}'`)], { env })
+  for (const [query, told] of [
+    [insert(`'brand, core'`), /^A list is written array\['brand', 'core'\]\.$/m],
+    [
+      insert(`'{}'`),
+      /^The database refused it: keyword_watch has such a row already: told, ios_store, yoga, /,
+    ],
+    [`select 1 from rank_history where app = 'com.acme.yoga'`, /its id in the store is app_id/],
+  ] as const) {
+    const { code, stderr } = await callCommand(['sql', query], { env })
+    assert.equal(code, 1)
+    assert.match(stderr, told)
+  }
+})
+
 test('what the database remarks is told', async () => {
   const { code, stderr } = await callCommand(['sql', 'drop table if exists nothing_of_the_kind'], {
     env: { DATABASE_URL: database.url },

@@ -111,3 +111,45 @@ test('connect prints the command that opens psql, without a password', async () 
   assert.deepEqual([code, stdout], [0, `psql "${list.url.replace(`:${url.password}@`, '@')}"\n`])
   assert.ok(url.password.length > 0 && !stdout.includes(url.password))
 })
+
+test('several keywords, countries and stores are watched at once, in the spellings that files have', async () => {
+  await list.clear()
+  const { code, stdout, stderr } = await watch(
+    ...['yoga', 'zen', '--project', 'fitness', '--country', 'US, Deutschland', '--tag', 'a;b'],
+    ...['--app', 'https://apps.apple.com/us/app/ashlune/id1480010017'],
+    ...['--app', 'https://play.google.com/store/apps/details?id=com.ashlune.yoga'],
+  )
+  assert.deepEqual([code, stderr], [0, ''])
+  assert.match(stdout, /^country: US is United States, Deutschland is Germany\.$/m)
+  assert.match(
+    stdout,
+    /^Watched from now on: "zen" in the android_store, Germany, de, in the project fitness\.$/m,
+  )
+  assert.match(stdout, /^By default: --store ios,android --language en --language de --every 1d/m)
+  const rows = await list.sql`select store, keyword, location_name, language_code from keyword_watch`
+  assert.equal(rows.length, 8)
+  const [tags] = await list.sql`select distinct tags from keyword_watch`
+  assert.deepEqual(tags?.tags, ['a', 'b'])
+  const refused = await watch('yoga', '--store', 'shop', '--app', '1480010017')
+  assert.deepEqual(
+    [refused.code, refused.stderr],
+    [2, 'There is no store "shop": it is ios or android, or both as ios,android.\n'],
+  )
+})
+
+test('an app that the project has is not added again, and its label stays', async () => {
+  await list.clear()
+  await list.addApp({
+    app_id: '1480010017',
+    label: 'Ours',
+    info: true,
+    location_code: 2392,
+    language_code: 'ja',
+  })
+  await watch('yoga', '--app', '1480010017')
+  assert.equal((await list.sql`select from app_watch`).length, 1)
+  // Whoever adds one by hand hides no label.
+  await list.addApp({ app_id: '1480010017' })
+  const [app] = await list.sql`select label from project_app`
+  assert.equal(app?.label, 'Ours')
+})

@@ -11,7 +11,7 @@ import { createWatchlist, type Watchlist } from '../support/watchlist.ts'
 
 const WATCH_TABLES = ['project', 'keyword_watch', 'app_watch', 'chart_watch']
 /** Which readers see as well. */
-const REPORT_TABLES = ['alert_rule', 'annotation', 'location', 'project', 'rank_weight']
+const REPORT_TABLES = ['alert_rule', 'annotation', 'imported_rank', 'location', 'project', 'rank_weight']
 const REFERENCE_TABLES = ['app', 'category', 'language', 'location']
 const SLOT = '2026-03-10 00:00+00'
 
@@ -53,6 +53,17 @@ async function leaveSomethingInEveryView(): Promise<void> {
   await list.setNow('2026-03-11 13:00+00')
   await list.capture('yoga', SLOT, ['1001'])
   const [app] = await owner`select id from app where app_id = '1001'`
+  await owner`
+    insert into imported_rank (project, target_id, app, day, source, rank)
+    select 'fitness', id, ${app?.id}, '2026-03-01', 'tool', 12 from target
+      where function = 'app_searches' and subject = 'yoga'`
+  // As if neither spelling saw the other.
+  await owner`
+    insert into watch_period (kind, watch_id, project, target_id, every, depth, priority, started_at,
+      first_slot)
+    select 'keyword', k.id, k.project, target_of(k.store, 'app_searches', k.keyword, 2840, 'en'), k.every,
+      k.depth, k.priority, ${SLOT}, ${SLOT}
+    from keyword_watch k where k.keyword = 'Zen'`
   const [page] = await owner`insert into listing (hash, details) values ('a', '{}') returning hash`
   await list.describeApp('1001', SLOT, { app: app?.id, version: '1.0', listing_hash: page?.hash })
   await list.describeApp('1001', '2026-03-11 00:00+00', { app: app?.id, version: '1.1' })

@@ -41,6 +41,18 @@ async function addHealthy(from: number, to: number): Promise<void> {
     select id, '2026-03-09 00:00+00', '2026-03-09 00:10+00', '{}' from target on conflict do nothing`
 }
 
+/** As two do that write spellings of one keyword at once: neither sees the other's. */
+async function addUnseen(project: string, keyword: string, location: number): Promise<void> {
+  const id = await list.addKeyword({ project, keyword, location_code: location })
+  await list.sql`delete from watch_period where kind = 'keyword' and watch_id = ${id}`
+  await list.sql`
+    insert into watch_period (kind, watch_id, project, target_id, every, depth, priority, started_at,
+      first_slot)
+    select 'keyword', k.id, k.project, target_of(k.store, 'app_searches', k.keyword, ${location}, 'en'),
+      k.every, k.depth, k.priority, storerank_now(), slot_of(k.every, storerank_now())
+    from keyword_watch k where k.id = ${id}`
+}
+
 /**
  * One of each: a place that has gone, a language, a twin, another spelling, a failed measurement, a budget.
  */
@@ -62,7 +74,7 @@ async function addTrouble(): Promise<void> {
     location_name: 'Place 2',
   })
   await list.addKeyword({ project: 'project 0', keyword: 'Spelled', location_code: 2803 })
-  await list.addKeyword({ project: 'project 1', keyword: 'spelled', location_code: 2803 })
+  await addUnseen('project 1', 'spelled', 2803)
   await list.addKeyword({ project: 'project 1', keyword: 'failed', location_code: 2803 })
   await list.addKeyword({ project: 'project 1', keyword: 'dear', location_code: 2803 })
   await list.leaveGap('failed', '2026-03-09 00:00+00', 'failed', 'No Such Place.')
@@ -118,18 +130,17 @@ test('ten times as many watches in order are not ten times as much to read', asy
   )
 })
 
-test('spellings are told whichever came first, in one statement or several', async () => {
+test('spellings that two wrote at once are told, whichever came first', async () => {
   const { sql } = list
   const told = async () => {
     const rows = await sql<{ message: string }[]>`
       select message from watch_problem where problem = 'differs_in_case' and project = 'project 3'`
     return rows.map(({ message }) => message.replaceAll(/ \(keyword_watch \d+\)/g, '').split(' differ ')[0])
   }
-  const add = (...keywords: string[]) => sql`
-    insert into keyword_watch (project, store, keyword, location_code, language_code)
-    select 'project 3', 'ios_store', keyword, 2804, 'en' from unnest(${keywords}::text[]) keyword`
-  await add('run')
-  await add('Run')
+  const add = async (...keywords: string[]) => {
+    for (const keyword of keywords) await addUnseen('project 3', keyword, 2804)
+  }
+  await add('run', 'Run')
   assert.deepEqual(await told(), ['"run", "Run"'])
   await add('RUN')
   assert.deepEqual(await told(), ['"run", "Run", "RUN"'])

@@ -67,3 +67,30 @@ describe('of twins that do not see each other', () => {
     assert.deepEqual(await followers(), ['United States'])
   })
 })
+
+test('spellings that differ in case alone are bought once, by whichever project, and not told of', async () => {
+  const add = (project: string, ...keywords: string[]) => database.sql`
+    insert into keyword_watch (project, store, keyword, location_code, language_code)
+    select ${project}, 'ios_store', keyword, 2840, 'en' from unnest(${keywords}::text[]) keyword`
+  const followed = async () => {
+    const rows = await database.sql<{ by: string }[]>`
+      select p.project || ': ' || w.keyword || ' as ' || t.subject as by from watch_period p
+      join keyword_watch w on w.id = p.watch_id join target t on t.id = p.target_id
+      where p.ended_at is null order by 1`
+    return rows.map(({ by }) => by)
+  }
+  await add('fitness', 'Pilates', 'pilates', 'PILATES')
+  await add('other', 'pilates')
+  assert.deepEqual(await followed(), ['fitness: Pilates as Pilates', 'other: pilates as Pilates'])
+  assert.deepEqual(
+    [
+      ...(await database.sql`select problem from watch_problem where problem
+    in ('followed_already', 'differs_in_case')`),
+    ],
+    [],
+  )
+  await database.sql`delete from keyword_watch where keyword = 'Pilates'`
+  assert.deepEqual(await followed(), ['fitness: pilates as Pilates', 'other: pilates as Pilates'])
+  await database.sql`delete from keyword_watch where keyword = 'pilates' and project = 'fitness'`
+  assert.deepEqual(await followed(), ['fitness: PILATES as Pilates', 'other: pilates as Pilates'])
+})

@@ -60,7 +60,7 @@ const SHARED_RULES: Record<string, object[]> = {
 
 const KEYWORD_RULES: Record<string, object[]> = {
   ...SHARED_RULES,
-  store_known: [{ store: 'windows_store' }, { store: 'IOS_STORE' }],
+  store_known: [{ store: 'windows_store' }, { store: 'IOS_STORE', depth: 5000, html: true }],
   keyword_1_to_700_as_posted: [
     { keyword: '' },
     { keyword: ' \u00a0\u200b\t' },
@@ -75,7 +75,8 @@ const KEYWORD_RULES: Record<string, object[]> = {
     { keyword: 'yo\u007fga' },
     ...CONTROLS.map((keyword) => ({ keyword })),
   ],
-  exactly_one_location: [NO_PLACE, { location_name: 'United States' }],
+  at_most_one_location: [{ location_code: 2840, location_name: 'United States' }],
+  location_name_missing: [NO_PLACE],
   depth_1_to_maximum_of_function: [{ depth: 0 }, { depth: 701 }, { store: 'android_store', depth: 201 }],
   html_only_of_android_store: [{ html: true }],
   weight_0_to_1000000: [{ weight: -0.5 }, { weight: 1_000_001 }, { weight: 'NaN' }, { weight: 'Infinity' }],
@@ -83,7 +84,11 @@ const KEYWORD_RULES: Record<string, object[]> = {
 
 const APP_RULES: Record<string, object[]> = {
   ...SHARED_RULES,
-  store_known: [{ ...ANDROID_APP, store: 'windows_store' }],
+  store_known: [
+    { ...ANDROID_APP, store: 'windows_store' },
+    // The id of an app is right in one of the stores: it is the store that is wrong.
+    { store: 'ios', reviews_depth: 5000, html: true },
+  ],
   app_id_form_by_store: [
     ...['12', '0123456', 'com.acme.yoga', '12345678901234567890', ''].map((appId) => ({ app_id: appId })),
     ...['yoga', '1001', '9com.acme', 'com..acme', 'com.acme.', 'com.acme-yoga', `com.${'x'.repeat(252)}`].map(
@@ -119,12 +124,13 @@ const IOS_CHART = { store: 'ios_store', collection: 'top_free_ios' }
 
 const CHART_RULES: Record<string, object[]> = {
   ...SHARED_RULES,
-  store_known: [{ store: 'windows_store' }],
+  store_known: [{ store: 'windows_store', depth: 5000, age_rating: 'ages_6_8' }],
   collection_1_to_255_characters: ['', ' ', 'x'.repeat(256)].map((collection) => ({ collection })),
   collection_without_control_characters: CONTROLS.map((collection) => ({ collection })),
   category_without_control_characters: CONTROLS.map((category) => ({ category })),
   category_1_to_255_characters: ['', ' ', 'x'.repeat(256)].map((category) => ({ category })),
-  exactly_one_location: [NO_PLACE, { location_name: 'United States' }],
+  at_most_one_location: [{ location_code: 2840, location_name: 'United States' }],
+  location_name_missing: [NO_PLACE],
   age_rating_known: [{ category: 'family', age_rating: 'ages_0' }],
   age_rating_only_of_family_of_android_store: [
     { age_rating: 'ages_6_8' },
@@ -148,7 +154,7 @@ describe('the rules of a watch', () => {
         for (const row of rows) {
           await assert.rejects(
             list.sql`insert into ${list.sql(table)} ${list.sql({ ...valid, ...row })}`,
-            { code: '23514', constraint_name: `${table}_${rule}` },
+            { code: rule.endsWith('_missing') ? '23502' : '23514', constraint_name: `${table}_${rule}` },
             JSON.stringify(row).slice(0, 80),
           )
         }

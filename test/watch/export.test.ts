@@ -93,7 +93,7 @@ test('a file of several kinds refuses a row of none or two, or with what its kin
     'fitness,ios_store,zen,,,2840,en,50,',
     'fitness,ios_store,,2001,,,,,Mine',
     'fitness,ios_store,,,,2840,en,,',
-    'fitness,ios_store,zen,2002,,2840,en,,',
+    'fitness,ios_store,zen,,new_ios,2840,en,,',
     'fitness,ios_store,,2003,,,,50,',
   ].join('\n')
   const { tables, added, refused } = await importWatches(target, csv)
@@ -105,7 +105,7 @@ test('a file of several kinds refuses a row of none or two, or with what its kin
       { line: 4, subject: '', reason: 'it must name one of keyword, app_id, collection, and one alone' },
       {
         line: 5,
-        subject: 'zen, 2002',
+        subject: 'zen, new_ios',
         reason: 'it must name one of keyword, app_id, collection, and one alone',
       },
       { line: 6, subject: '2003', reason: 'app_watch has no column depth' },

@@ -1,6 +1,7 @@
 -- Names are looked up per event by keys: events are few beside what they are about.
 create or replace view alert_history as
-select r.project, r.name as rule, e.kind, e.severity, e.slot, coalesce(t.store, a.store) as store,
+select r.project, r.name as rule, e.kind, e.severity, e.slot,
+  (e.slot at time zone j.timezone)::date as day, coalesce(t.store, a.store) as store,
   case t.function when 'app_searches' then 'keyword' when 'app_list' then 'chart' end as list,
   case t.function when 'app_searches' then t.subject end as keyword,
   case t.function when 'app_list' then t.subject end as collection, t.category,
@@ -14,6 +15,7 @@ select r.project, r.name as rule, e.kind, e.severity, e.slot, coalesce(t.store, 
   r.channel, e.message_id, e.id as event_id, e.rule_id
 from alert_event e
 join alert_rule r on r.id = e.rule_id
+join project j on j.name = r.project
 left join target t on t.id = e.target_id
 left join location l on l.store = t.store and l.code = t.location_code
 left join app a on a.id = e.app
@@ -21,11 +23,13 @@ left join app v on v.id = e.rival
 left join alert_message m on m.id = e.message_id
 left join lateral (
   select p.label from watch_period p
-  where p.kind = 'app' and p.project = r.project and p.app = e.app order by p.id desc limit 1
+  where p.label is not null and p.kind = 'app' and p.project = r.project and p.app = e.app
+  order by p.id desc limit 1
 ) named on true
 left join lateral (
   select p.label from watch_period p
-  where p.kind = 'app' and p.project = r.project and p.app = e.rival order by p.id desc limit 1
+  where p.label is not null and p.kind = 'app' and p.project = r.project and p.app = e.rival
+  order by p.id desc limit 1
 ) rival on true
 left join lateral (
   select h.depth, h.gap is null as is_measured from ranking_row h

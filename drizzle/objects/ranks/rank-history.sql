@@ -11,7 +11,8 @@ select p.project, p.store, p.list, p.keyword, p.collection, p.category, p.locati
   found.rank,
   coalesce(r.absolute[found.rank], found.rank)::integer as absolute_rank, r.depth, r.results_count,
   rank_outcome(found.rank, r.gap, r.reason) as outcome,
-  r.reason, case when r.gap is null then p.check_url end as check_url, p.every, p.target_id, a.app
+  r.reason, case when r.gap is null then p.check_url end as check_url, p.every, p.target_id, a.app,
+  null::text as source
 from list_period p
 join ranking_row r on r.target_id = p.target_id
 join project_app a on a.project = p.project
@@ -27,11 +28,16 @@ select p.project, p.store, p.list, p.keyword, p.collection, p.category, p.locati
   p.language, p.tags, p.weight,
   a.app_id, a.title, a.label, a.role, (s.slot at time zone p.timezone)::date, s.slot, null, null, null, null,
   null, 'pending', null,
-  null, p.every, p.target_id, a.app
+  null, p.every, p.target_id, a.app, null
 from pending_ranking s
 join list_period p on p.period_id = s.period_id
 join project_app a on a.project = p.project and a.store = p.store
-  and s.slot < coalesce(a.ended_at, 'infinity');
+  and s.slot < coalesce(a.ended_at, 'infinity')
+union all
+select i.project, i.store, 'keyword', i.keyword, null, null, i.location, i.location_code, i.language, i.tags,
+  i.weight, i.app_id, i.title, i.label, i.role, i.day, i.slot, null, i.rank, null, null, null, 'imported',
+  null, null, null, i.target_id, i.app, i.source
+from imported_history i;
 comment on view rank_history is
   'The rank of every app of a project on every keyword and chart of the project, at every slot that was '
   'asked for. An app that is added today has its history at once. A filter on day alone reads the whole '

@@ -30,7 +30,7 @@ begin atomic
         else date_trunc(in_unit, r.day::timestamp)::date end as begins,
         r.target_id, r.app, r.rank, r.outcome in ('ranked', 'not_in_top') as is_measured,
         r.day - date '2000-01-01' as number
-      from rank_daily(in_project, from_day, to_day, in_tag, in_location) r
+      from rank_daily(in_project, from_day, to_day, in_tag, in_location) r where r.source is null
     ) r
     group by r.begins, r.target_id, r.app
   ) g

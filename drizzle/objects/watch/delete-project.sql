@@ -61,6 +61,7 @@ begin
 
   delete from public.watch_period p where p.project = in_project;
   delete from public.annotation a where a.project = in_project;
+  delete from public.imported_rank i where i.project = in_project;
   delete from public.alert_message m where m.project_id = of_id;
   delete from public.alert_rule r where r.project = in_project;
   delete from public.project p where p.id = of_id;

@@ -1,8 +1,13 @@
--- One row per app, from the period that lasts longest: an app may be watched in several places. Not `distinct
+-- One row per app, from the period that lasts longest: an app may be watched in several places, and a row
+-- without a label hides none. Not `distinct
 -- on`, whose result the planner takes for one row, so that it looks all else up once per
 -- app. Grouped by its keys, so that the planner joins it as a whole, with or without statistics.
 create or replace view project_app as
-select p.project, a.store, a.app_id, a.title, p.label, p.role, p.ended_at, p.app,
+select p.project, a.store, a.app_id, a.title, coalesce(p.label, (
+    select l.label from watch_period l
+    where l.kind = 'app' and l.project = p.project and l.app = p.app and l.label is not null
+    order by coalesce(l.ended_at, 'infinity') desc, l.id desc limit 1
+  )) as label, p.role, p.ended_at, p.app,
   coalesce((select w.tags from app_watch w where w.id = p.watch_id), '{}') as tags
 from watch_period p
 join app a on a.id = p.app

@@ -32,34 +32,40 @@ comment on function nearest_name(text, text[]) is
 
 -- ISO 3166-1 has two letters and three, and people write neither. The two letters stand in the table
 -- location.
-create or replace function country_code_of(meant text) returns text language sql immutable parallel safe
-return case when meant ~ '^[A-Za-z]{2}$' and upper(meant collate "C") <> 'UK' then upper(meant collate "C")
-  else (
-  select c.code
-  from (values
+create or replace function country_names() returns table (code text, names text[])
+  language sql immutable parallel safe
+begin atomic
+  values
     ('US', '{USA,U.S.,U.S.A.,AMERICA,UNITED STATES OF AMERICA,THE UNITED STATES}'::text[]),
     ('GB', '{UK,U.K.,GBR,BRITAIN,GREAT BRITAIN,ENGLAND,SCOTLAND,WALES}'), ('DE', '{DEU,GER,DEUTSCHLAND}'),
     ('FR', '{FRA}'), ('ES', '{ESP,ESPAÑA,ESPANA}'), ('IT', '{ITA,ITALIA}'), ('NL', '{NLD,HOLLAND,NEDERLAND}'),
-      ('BE', '{BEL,BELGIE,BELGIQUE}'),
+    ('BE', '{BEL,BELGIE,BELGIQUE}'),
     ('AT', '{AUT,ÖSTERREICH,OSTERREICH}'), ('CH', '{CHE,SUI,SCHWEIZ,SUISSE,SVIZZERA}'),
-      ('PL', '{POL,POLSKA}'), ('PT', '{PRT,POR}'),
+    ('PL', '{POL,POLSKA}'), ('PT', '{PRT,POR}'),
     ('SE', '{SWE,SVERIGE}'), ('NO', '{NOR,NORGE}'), ('DK', '{DNK,DEN,DANMARK}'), ('FI', '{FIN,SUOMI}'),
-      ('IE', '{IRL,EIRE}'),
+    ('IE', '{IRL,EIRE}'),
     ('CZ', '{CZE,CZECH REPUBLIC}'), ('GR', '{GRC,GRE,HELLAS}'), ('RO', '{ROU}'), ('HU', '{HUN}'),
-      ('BG', '{BGR}'), ('HR', '{HRV}'),
+    ('BG', '{BGR}'), ('HR', '{HRV}'),
     ('UA', '{UKR}'), ('TR', '{TUR,TÜRKIYE,TURKIYE}'), ('JP', '{JPN,日本,NIPPON}'),
-      ('KR', '{KOR,KOREA,대한민국,REPUBLIC OF KOREA}'),
+    ('KR', '{KOR,KOREA,대한민국,REPUBLIC OF KOREA}'),
     ('CN', '{CHN,中国,PEOPLE''S REPUBLIC OF CHINA}'), ('TW', '{TWN}'), ('HK', '{HKG}'), ('IN', '{IND}'),
-      ('ID', '{IDN}'), ('VN', '{VNM,VIET NAM}'),
+    ('ID', '{IDN}'), ('VN', '{VNM,VIET NAM}'),
     ('TH', '{THA}'), ('PH', '{PHL}'), ('MY', '{MYS}'), ('SG', '{SGP}'), ('AU', '{AUS}'), ('NZ', '{NZL}'),
-      ('CA', '{CAN}'),
+    ('CA', '{CAN}'),
     ('MX', '{MEX,MÉXICO}'), ('BR', '{BRA,BRASIL}'), ('AR', '{ARG}'), ('CL', '{CHL}'), ('CO', '{COL}'),
-      ('ZA', '{ZAF,RSA}'), ('EG', '{EGY}'),
+    ('ZA', '{ZAF,RSA}'), ('EG', '{EGY}'),
     ('AE', '{UAE,ARE,EMIRATES}'), ('SA', '{SAU,KSA}'), ('IL', '{ISR}'), ('NG', '{NGA}'), ('KE', '{KEN}'),
-      ('PK', '{PAK}')
-  ) c (code, names)
-  where upper(meant) = any (c.names) or upper(meant collate "C") = any (c.names)
-) end;
+    ('PK', '{PAK}');
+end;
+comment on function country_names() is
+  'What countries are called beside their names: their two letters, and what people write.';
+
+create or replace function country_code_of(meant text) returns text language sql immutable parallel safe
+return case when meant ~ '^[A-Za-z]{2}$' and upper(meant collate "C") <> 'UK' then upper(meant collate "C")
+  else (
+    select c.code from country_names() c
+    where upper(meant) = any (c.names) or upper(meant collate "C") = any (c.names)
+  ) end;
 comment on function country_code_of(text) is
   'The two letters of a country by what else it is called; null when that is unknown.';
 

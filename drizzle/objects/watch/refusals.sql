@@ -51,6 +51,8 @@ begin atomic
     ('collection_missing', null,
       'It is the name of a chart, such as top_free_ios in the ios_store and topselling_free in the '
       'android_store.'),
+    ('location_name_missing', null,
+      'For example United States; location_code does as well. The table location has them all.'),
     ('language_code_missing', null, 'For example en. The table language has them all.'),
     ('name_missing', null, 'It is a name of yours, of 1 to 100 characters.'),
     ('kind_missing', null,
@@ -74,9 +76,6 @@ begin atomic
     ('location_country_supported',
       'The service does not measure in Russia and Belarus, and the location is %1$s.',
       'Choose another location, or take the row out.'),
-    ('exactly_one_location',
-      'location_code is %1$s and location_name is %2$s, and exactly one of them must be given.',
-      'The United States are 2840; the table location has them all: select code, name from location.'),
     ('at_most_one_location',
       'location_code is %1$s and location_name is %2$s, and only one of them may be given.',
       'Take out one of them.'),
@@ -129,13 +128,11 @@ begin atomic
       'label is %1$s, with a line break or another control character in it.', 'Write it without.'),
     ('role_own_or_competitor', 'role is %1$s, and may be own or competitor.', 'Leave it out for own.'),
     ('info_needs_location_and_language',
-      'info is true, and a page is read in a location and a language: location_code is %1$s, '
-      'location_name %2$s, language_code %3$s.',
-      'Give a location and a language, or leave info out.'),
+      'A page is followed (info) in a country and a language, and one of them is missing.',
+      'Give location_name and language_code, such as United States and en.'),
     ('reviews_need_location_and_language',
-      'reviews is true, and they are read in a location and a language: location_code is %1$s, '
-      'location_name %2$s, language_code %3$s.',
-      'Give a location and a language, or leave reviews out.'),
+      'Reviews are followed (reviews) in a country and a language, and one of them is missing.',
+      'Give location_name and language_code, such as United States and en.'),
     ('html_only_with_info_or_reviews_of_android_store',
       'html is true, and raw pages are had beside info and reviews of the android_store alone: info is '
       '%1$s, reviews %2$s, and the store %3$s.',
@@ -185,6 +182,9 @@ begin atomic
 
     ('day_2000_to_2200', 'day is %1$s, and may be 2000-01-01 to 2200-01-01.',
       'It is a day in the time zone of the project.'),
+    ('source_1_to_100_trimmed',
+      'source is %1$s, of %2$s characters, and may have 1 to 100, the first and last of them no space.',
+      'It is the name of the tool that measured.'),
     ('text_1_to_1000_trimmed',
       'text is %1$s, of %2$s characters, and may have 1 to 1000, the first and last of them no space.',
       'Say what happened on the day.'),

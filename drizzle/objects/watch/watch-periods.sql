@@ -26,6 +26,37 @@ end $$;
 comment on function target_of(text, text, text, integer, text, text) is
   'The id of one target, which is made when it is missing. Watches make theirs many at once: start_periods.';
 
+-- Of several spellings the one that is there.
+create or replace function keyword_target(
+  in_store text, in_keyword text, in_location integer, in_language text
+) returns integer language sql volatile
+return coalesce((
+    select t.id from target t
+    where t.store = in_store and t.function = 'app_searches' and t.location_code = in_location
+      and t.language_code = in_language
+      and subject_key(t.subject) collate "C" in (subject_key(in_keyword),
+        subject_key(folded_subject(in_keyword)))
+    order by t.subject = in_keyword desc limit 1
+  ), (
+    select t.id from target t
+    where t.store = in_store and t.function = 'app_searches' and t.location_code = in_location
+      and t.language_code = in_language and t.subject <> folded_subject(t.subject)
+      and folded_subject(t.subject) = folded_subject(in_keyword)
+    limit 1
+  ), target_of(in_store, 'app_searches', in_keyword, in_location, in_language));
+comment on function keyword_target(text, text, integer, text) is
+  'The id of the target of a keyword in any spelling, which is made when it is missing.';
+
+create or replace function is_followed(in_target integer) returns boolean language sql stable
+return exists (
+  select from watch_period p
+  where p.target_id = in_target and coalesce(p.ended_at, 'infinity') = 'infinity'
+);
+comment on function is_followed(integer) is 'Whether the period of a watch on a target is open.';
+
+-- A store does not tell apart what differs in capitals alone, so a spelling has the target that another one
+-- is followed by already, or was, where it has none of its own.
+--
 -- What watches ask for, with the target and the app that each points at. Each optimization fence keeps the
 -- planner from joining: it looks up one row by its key, for one watch as for a million, in a plan that does
 -- not stand on statistics. Those are missing after a bulk load, and with a wrong guess each watch reads all
@@ -38,7 +69,8 @@ returns table (
 ) language sql stable
 begin atomic
   select w.watch_id, w.project, w.store, w.function, w.subject, w.category, w.location_code,
-    w.language_code, w.app_id, t.id, a.id, w.role, w.label, w.every, w.depth, w.html, w.priority
+    w.language_code, w.app_id, case when other.is_open or t.id is null then other.id else t.id end, a.id,
+    w.role, w.label, w.every, w.depth, w.html, w.priority
   from unnest(of_watches) i (id)
   cross join lateral (
     select * from watch_part k where k.kind = of_kind and k.watch_id = i.id and k.is_asked offset 0
@@ -51,6 +83,22 @@ begin atomic
       and t.location_code = w.location_code and t.language_code = w.language_code
     offset 0
   ) t on true
+  left join lateral (
+    select o.id, is_followed(o.id) as is_open
+    from (
+      select l.id from target l
+      where l.store = w.store and l.function = 'app_searches' and w.subject <> folded_subject(w.subject)
+        and subject_key(l.subject) collate "C" = subject_key(folded_subject(w.subject))
+        and l.location_code = w.location_code and l.language_code = w.language_code
+      union all
+      select c.id from target c
+      where c.store = w.store and c.function = 'app_searches' and c.subject <> folded_subject(c.subject)
+        and folded_subject(c.subject) = folded_subject(w.subject) and c.subject <> w.subject
+        and c.location_code = w.location_code and c.language_code = w.language_code
+    ) o
+    where w.function = 'app_searches' and (t.id is null or not is_followed(t.id))
+    order by 2 desc, 1 limit 1
+  ) other on true
   left join lateral (select a.id from app a where a.store = w.store and a.app_id = w.app_id offset 0) a
     on true;
 end;
@@ -115,10 +163,19 @@ begin
     cross join lateral (
       select k.watch_id from watch_part k
       where k.kind = of_kind and k.project = e.project and k.store = t.store
-        and subject_key(k.subject) = subject_key(t.subject) and k.language_code = t.language_code
+        and subject_key(k.subject) = any(array[subject_key(t.subject), subject_key(folded_subject(t.subject))])
+        and k.language_code = t.language_code
         and coalesce(k.given_code, t.location_code) = t.location_code
       offset 0
     ) w
+    union
+    select w.id
+    from ended e
+    join target t on t.id = e.target_id and t.function = 'app_searches'
+    join keyword_watch w on w.project = e.project and w.store = t.store
+      and w.keyword <> folded_subject(w.keyword)
+      and subject_key(folded_subject(w.keyword)) = subject_key(folded_subject(t.subject))
+      and w.language_code = t.language_code
   ) into left_over;
   return left_over;
 end $$;
@@ -148,8 +205,16 @@ begin
     on conflict do nothing
   )
   insert into target (store, function, subject, category, location_code, language_code)
-  select distinct w.store, w.function, w.subject, w.category, w.location_code, w.language_code
-  from wanted w where w.function is not null and w.target_id is null
+  select o.store, o.function, o.subject, o.category, o.location_code, o.language_code
+  from (
+    select distinct on (folded, w.location_code, w.language_code, w.store, w.function, w.category) w.*
+    from wanted w
+    cross join lateral (
+      select case w.function when 'app_searches' then folded_subject(w.subject) else w.subject end as folded
+    ) f
+    where w.function is not null and w.target_id is null
+    order by folded, w.location_code, w.language_code, w.store, w.function, w.category, w.watch_id
+  ) o
   order by 3, 5, 6, 1, 2, 4
   on conflict do nothing;
   with asked as (

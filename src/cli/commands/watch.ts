@@ -1,20 +1,17 @@
 import { argument, command, flag, option, repeated } from '../command.ts'
-import { interval, oneOf, priority, wholeNumber } from '../option-values.ts'
+import { interval, priority, wholeNumber } from '../option-values.ts'
 
 export const watch = command({
   name: 'watch',
   group: 'Watch',
-  summary: 'watch one keyword, with defaults that it tells; --from-app proposes keywords instead',
-  arguments: { keyword: argument('[keyword]', 'as people type it into the search of the store') },
+  summary: 'watch keywords, with defaults that it tells; --from-app proposes keywords instead',
+  arguments: { keywords: argument('[keyword...]', 'as people type them into the search of the store') },
   options: {
-    app: repeated(option('<id>', 'an app of the project, which is ranked on it; may be repeated')),
-    store: option(
-      '<store>',
-      'ios or android (default: by the app, else ios)',
-      oneOf('store', ['ios', 'android']),
-    ),
-    location: option('<name>', 'a country or place by name or code (default: the usual one of the project)'),
-    language: option('<code>', 'such as en (default: the usual one of the project)'),
+    app: repeated(option('<id>', 'an app of the project, by its id or address; may be repeated')),
+    store: option('<store>', 'ios, android or both with a comma (default: by the app, else ios)'),
+    location: option('<name>', 'US, Germany, several with commas, or a place (default: the usual one)'),
+    country: option('<country>', 'the same as --location'),
+    language: option('<language>', 'such as en (default: the usual one, or that of the country)'),
     project: option('<name>', 'default: that of the app, or the only one'),
     every: option('<interval>', 'how often: 1, 2, 3, 4, 6, 8 or 12h, 1 to 31d', interval),
     depth: option('<number>', 'results to look at', wholeNumber(1, 700)),
@@ -27,7 +24,7 @@ export const watch = command({
   offers: [
     {
       name: 'watch',
-      summary: 'Watches one keyword, within the budgets; with fromApp proposes keywords and changes nothing',
+      summary: 'Watches keywords, within the budgets; with fromApp proposes keywords and changes nothing',
       role: 'storerank_editor',
       changes: true,
     },

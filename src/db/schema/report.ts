@@ -1,9 +1,11 @@
-/** What people write about ranks: what a rank is worth, and notes on days. */
+/** What people write about ranks: what a rank is worth, notes on days, and ranks that others measured. */
 import { sql } from 'drizzle-orm'
 import {
   bigint,
   date,
   doublePrecision,
+  index,
+  integer,
   pgTable,
   primaryKey,
   smallint,
@@ -15,6 +17,7 @@ import { project } from './project.ts'
 import { APP_ID_FORM, rulesOf } from './rule.ts'
 
 const weightRule = rulesOf('rank_weight', ['curve', 'rank::text'])
+const importedRule = rulesOf('imported_rank', ['project', 'day::text', 'source'])
 const noteRule = rulesOf('annotation', ['project', 'day::text', 'text'])
 
 /**
@@ -75,5 +78,37 @@ export const annotation = pgTable(
       sql`coalesce(app_id, '')`,
       sql`subject_key(text)`,
     ),
+  ],
+)
+
+/**
+ * A rank that another tool measured on a day of the project, before storerank did or beside it. It is no
+ * measurement: nothing is paid for it, and nothing counts it.
+ */
+export const importedRank = pgTable(
+  'imported_rank',
+  {
+    project: text('project')
+      .notNull()
+      .references(() => project.name, { onUpdate: 'cascade' }),
+    /** Of `target` and of `app`. */
+    targetId: integer('target_id').notNull(),
+    app: integer('app').notNull(),
+    day: date('day').notNull(),
+    source: text('source').notNull(),
+    rank: smallint('rank').notNull(),
+    importedAt: instant('imported_at').notNull().default(businessNow),
+  },
+  (t) => [
+    primaryKey({ columns: [t.project, t.targetId, t.app, t.day, t.source] }),
+    importedRule('rank_1_to_1000', sql`rank between 1 and 1000`, 'rank'),
+    importedRule('day_2000_to_2200', sql`day between '2000-01-01' and '2200-01-01'`, 'day'),
+    importedRule(
+      'source_1_to_100_trimmed',
+      sql`char_length(source) between 1 and 100 and source = btrim(source)`,
+      'source',
+      'char_length(source)',
+    ),
+    index('imported_rank_of_target').on(t.targetId),
   ],
 )

@@ -77,10 +77,12 @@ function sharedRules(rule: Rule) {
   ]
 }
 
+/** Where there is no such store, that alone is said. */
+const inStore = (condition: ReturnType<typeof sql>) =>
+  sql`store not in ('ios_store', 'android_store') or (${condition})`
 const keywordRule = rulesOf('keyword_watch', ['project', 'store', 'keyword'])
 const appRule = rulesOf('app_watch', ['project', 'store', 'app_id'])
 const chartRule = rulesOf('chart_watch', ['project', 'collection', 'category'])
-const PLACE = ['location_code', 'location_name', 'language_code'] as const
 
 export const keywordWatch = pgTable(
   'keyword_watch',
@@ -115,19 +117,24 @@ export const keywordWatch = pgTable(
     ),
     keywordRule('keyword_without_control_characters', sql`not has_control_characters(keyword)`, 'keyword'),
     keywordRule(
-      'exactly_one_location',
-      sql`num_nonnulls(location_code, location_name) = 1`,
+      'location_name_missing',
+      sql`num_nonnulls(location_code, location_name) > 0`,
+      'location_name',
+    ),
+    keywordRule(
+      'at_most_one_location',
+      sql`num_nonnulls(location_code, location_name) <= 1`,
       'location_code',
       'location_name',
     ),
     keywordRule(
       'depth_1_to_maximum_of_function',
-      sql`depth between 1 and case store when 'ios_store' then 700 else 200 end`,
+      inStore(sql`depth between 1 and case store when 'ios_store' then 700 else 200 end`),
       'depth',
     ),
     // NaN is greater than every number.
     keywordRule('weight_0_to_1000000', sql`weight between 0 and 1000000`, 'weight'),
-    keywordRule('html_only_of_android_store', sql`not html or store = 'android_store'`, 'store'),
+    keywordRule('html_only_of_android_store', inStore(sql`not html or store = 'android_store'`), 'store'),
     uniqueIndex('keyword_watch_same_row_twice').on(
       sql`project`,
       sql`store`,
@@ -137,6 +144,10 @@ export const keywordWatch = pgTable(
       sql`lower(coalesce(location_name, '') collate "C")`,
       sql`language_code`,
     ),
+    // Spellings that another one keeps from being followed.
+    index('keyword_watch_with_capitals')
+      .on(sql`project`, sql`subject_key(folded_subject(keyword))`)
+      .where(sql`keyword <> folded_subject(keyword)`),
     // watch_problem finds by it which places there are, and the watches of one.
     index('keyword_watch_of_place').on(
       sql`store`,
@@ -175,9 +186,9 @@ export const appWatch = pgTable(
     appRule('store_known', sql`store in ('ios_store', 'android_store')`, 'store'),
     appRule(
       'app_id_form_by_store',
-      sql`case store
+      inStore(sql`case store
         when 'ios_store' then app_id ~ '^[1-9][0-9]{2,18}$'
-        else app_id ~ '^[A-Za-z][A-Za-z0-9_]*([.][A-Za-z0-9_]+)+$' and char_length(app_id) <= 255 end`,
+        else app_id ~ '^[A-Za-z][A-Za-z0-9_]*([.][A-Za-z0-9_]+)+$' and char_length(app_id) <= 255 end`),
       'app_id',
       'store',
     ),
@@ -193,11 +204,11 @@ export const appWatch = pgTable(
     appRule(
       'info_needs_location_and_language',
       sql`not info or (num_nonnulls(location_code, location_name) = 1 and language_code is not null)`,
-      ...PLACE,
+      'info',
     ),
     appRule(
       'html_only_with_info_or_reviews_of_android_store',
-      sql`not html or ((info or reviews) and store = 'android_store')`,
+      inStore(sql`not html or ((info or reviews) and store = 'android_store')`),
       'info',
       'reviews',
       'store',
@@ -205,13 +216,13 @@ export const appWatch = pgTable(
     appRule(
       'reviews_need_location_and_language',
       sql`not reviews or (num_nonnulls(location_code, location_name) = 1 and language_code is not null)`,
-      ...PLACE,
+      'reviews',
     ),
     // The android_store gives up to 100,000, which is more than an answer may hold that a runner reads
     // (docs/service.md: reviews of the android_store).
     appRule(
       'reviews_depth_1_to_maximum',
-      sql`reviews_depth between 1 and case store when 'ios_store' then 500 else 10000 end`,
+      inStore(sql`reviews_depth between 1 and case store when 'ios_store' then 500 else 10000 end`),
       'reviews_depth',
     ),
     uniqueIndex('app_watch_same_row_twice').on(
@@ -229,7 +240,7 @@ const AGE_RULES = [
   chartRule('age_rating_known', sql`age_rating in ('ages_up_to_5', 'ages_6_8', 'ages_9_12')`, 'age_rating'),
   chartRule(
     'age_rating_only_of_family_of_android_store',
-    sql`age_rating is null or (store = 'android_store' and coalesce(category, '') = 'family')`,
+    inStore(sql`age_rating is null or (store = 'android_store' and coalesce(category, '') = 'family')`),
     'age_rating',
     'category',
     'store',
@@ -283,18 +294,19 @@ export const chartWatch = pgTable(
     ),
     chartRule('category_without_control_characters', sql`not has_control_characters(category)`, 'category'),
     ...AGE_RULES,
+    chartRule('location_name_missing', sql`num_nonnulls(location_code, location_name) > 0`, 'location_name'),
     chartRule(
-      'exactly_one_location',
-      sql`num_nonnulls(location_code, location_name) = 1`,
+      'at_most_one_location',
+      sql`num_nonnulls(location_code, location_name) <= 1`,
       'location_code',
       'location_name',
     ),
     chartRule(
       'depth_1_to_maximum_of_chart',
-      sql`depth between 1 and case store when 'ios_store' then 1000 else 200 end`,
+      inStore(sql`depth between 1 and case store when 'ios_store' then 1000 else 200 end`),
       'depth',
     ),
-    chartRule('html_only_of_android_store', sql`not html or store = 'android_store'`, 'store'),
+    chartRule('html_only_of_android_store', inStore(sql`not html or store = 'android_store'`), 'store'),
     uniqueIndex('chart_watch_same_row_twice').on(
       sql`project`,
       sql`store`,

@@ -15,6 +15,7 @@ import {
   NOTHING_DUE,
   type RankSeries,
   type Report,
+  rankOf,
   SPANS,
   type Span,
 } from '../model.ts'
@@ -27,11 +28,7 @@ import { html, type Markup, NOTHING, pen, raw } from './markup.ts'
 const SPARK = { width: 96, height: 22 }
 
 export function showSparkline({ points }: RankSeries): Markup {
-  return drawSpark(
-    pen,
-    points.map((point) => (isRanked(point) ? point : null)),
-    SPARK,
-  )
+  return drawSpark(pen, points.map(rankOf), SPARK)
 }
 
 /** A keyword by its name, which leads to its row where there is the table. */

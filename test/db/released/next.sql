@@ -14,6 +14,11 @@ insert into keyword_watch (project, store, keyword, location_name, language_code
   ('fitness', 'ios_store', 'zen', 'Nowhere', 'en');
 insert into keyword_watch (project, store, keyword, location_code, language_code) values
   ('fitness', 'ios_store', 'Yoga', 2840, 'en');
+-- As two do that write spellings of one keyword at once: neither sees the other's.
+insert into watch_period (kind, watch_id, project, target_id, every, depth, priority, started_at, first_slot)
+select 'keyword', k.id, k.project, target_of(k.store, 'app_searches', k.keyword, 2840, 'en'), k.every, k.depth,
+  k.priority, storerank_now(), slot_of(k.every, storerank_now())
+from keyword_watch k where k.keyword = 'Yoga';
 insert into location (store, code, name) values ('ios_store', 2840, 'United States'),
   ('android_store', 2840, 'United States');
 insert into keyword_watch (project, store, keyword, location_name, language_code) values
@@ -124,4 +129,7 @@ insert into app_numbers (location_code, day, block, apps, votes, ratings, price_
 update ranking r set paid_ids = array[a.id], paid_places = '{1}' from app a
   where a.app_id = '1001' and r.gap is null;
 update app set former_developers = '[{"developer": "Before", "until": "2026-03-01"}]' where app_id = '1001';
+insert into imported_rank (project, target_id, app, day, source, rank)
+select 'fitness', t.id, a.id, '2026-02-01', 'tool', 12 from target t, app a
+  where t.subject = 'yoga' and a.app_id = '1001';
 reset storerank.now;

@@ -7,6 +7,8 @@
 import { find } from './elements.js'
 
 const NOT_IN_TOP = -1000
+/** Beyond it stand ranks that another tool gave. */
+const IMPORTED = 10_000
 
 export const data = await unpack(find('#data').textContent ?? '')
 
@@ -25,7 +27,7 @@ async function unpack(text) {
 
 /** @param {number} point */
 export function rankOf(point) {
-  return point > 0 ? point : null
+  return point > 0 ? point % IMPORTED : null
 }
 
 /** How deep it was looked for in vain. @param {number} point */
@@ -40,6 +42,7 @@ export function gapOf(point) {
 
 /** @param {number} point */
 export function describePoint(point) {
+  if (point > IMPORTED) return `${point % IMPORTED}, imported`
   if (point > 0) return String(point)
   const depth = depthWithout(point)
   return depth === null ? (gapOf(point)?.name ?? '–') : `> ${depth}`

@@ -17,8 +17,9 @@ export const track: Job = {
   cycle: { step: 'plan', words: { doing: 'planning', done: 'planned' } },
   run: async (context) => {
     const { db, queue, settings, log } = context
-    const closed = await closeEndedSlots(db)
+    // By what it says of the service's clock slots are closed too.
     await refreshAccountBeforePlanning(context)
+    const closed = await closeEndedSlots(db)
     const planned = await planDueTasks(db, settings.budget, queue.enqueuePosts)
     const kept = await analyzeAndVacuum(db)
     const warnedOf = await warnOfBudgets(db, settings.budget, log)

@@ -7,6 +7,7 @@
 import type { Database } from '../db/database.ts'
 import { UnavailableError } from '../errors.ts'
 import { adoptOrphans, findUncharged, toListedIds } from '../ledger/adopt.ts'
+import { readWrongClock } from '../ledger/clock.ts'
 import { correctIds } from '../ledger/correct-ids.ts'
 import { holdForRecovery, readRestoreState } from '../ledger/restored.ts'
 import { logDuplicates } from '../ledger/task-log.ts'
@@ -53,6 +54,9 @@ export async function auditDueDays(
   job: string,
   options: AuditOptions,
 ): Promise<Audited & { readonly days: number }> {
+  // A clock that was set tells of each charge another day than the service's list does.
+  const wrong = await readWrongClock(db.sql)
+  if (wrong !== null) throw new UnavailableError(`Nothing was compared, and the next audit does. ${wrong}`)
   const days = await readDueDays(db, job, await client.readServiceTime())
   let total: Audited = { listed: 0, recorded: 0, adjusted: 0, missing: 0, unknown: 0 }
   const beforePage = () => renewCheck(db, client, options.signal)

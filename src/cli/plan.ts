@@ -1,6 +1,7 @@
 /** What `storerank plan` shows: what is due, what it would cost, what the budget would cut. Posts nothing. */
 import type { Database } from '../db/database.ts'
 import { formatInstant } from '../instant.ts'
+import { readWrongClock } from '../ledger/clock.ts'
 import { readRestoreHold } from '../ledger/restored.ts'
 import { type PlanPreview, previewPlan } from '../plan/plan.ts'
 import { readNextDue } from '../report/ranks.ts'
@@ -28,8 +29,8 @@ export async function showPlan(db: Database, context: CommandContext): Promise<D
   const data = await previewPlan(db, budget)
   // A mistyped project is a new one, and is told before it costs.
   for (const problem of await readProjectProblems(db, PROBLEMS_SHOWN)) warn(context, problem)
-  const hold = await readRestoreHold(db.sql)
-  if (hold !== null) warn(context, hold)
+  for (const held of [await readRestoreHold(db.sql), await readWrongClock(db.sql)])
+    if (held !== null) warn(context, held)
   if (data.lines.length === 0) return { data, parts: [await explainNothing(db)] }
   return { data, parts: describePlan(data, budget.maxRunMicros) }
 }

@@ -2,6 +2,7 @@
 import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { findJob, JOBS } from '../../jobs/index.ts'
+import { readWrongClock } from '../ledger/clock.ts'
 import { countSendingPosts } from '../ledger/posts.ts'
 import type { Logger } from '../log.ts'
 import type { Metrics } from '../monitor/metrics.ts'
@@ -167,7 +168,7 @@ async function explainHeld(
   { db, job }: WorkSession,
   { refusal, outstanding }: Pick<CycleResult, 'refusal' | 'outstanding'>,
 ): Promise<Pick<Document, 'warnings' | 'exitCode'>> {
-  const held = refusal?.message ?? describeHeld(outstanding)
+  const held = refusal?.message ?? describeHeld(outstanding) ?? (await readWrongClock(db.sql))
   if (held !== null) return { warnings: [held], exitCode: exitCodeOf(refusal) }
   const spent = await describeSpentAccount(db, job.settings.budget)
   return spent === null ? {} : { warnings: [spent], exitCode: EXIT.outOfMoney }

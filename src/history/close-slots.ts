@@ -5,6 +5,7 @@
 import type { Database, Transaction } from '../db/database.ts'
 import { readByIndexes } from '../db/joins.ts'
 import { oneRow } from '../db/one-row.ts'
+import { presentOfSlots } from '../ledger/clock.ts'
 import { closeUnsentTasks } from '../ledger/leave-unsent.ts'
 import { withLedgerLock } from '../ledger/lock.ts'
 import { openDueSlots } from '../plan/open.ts'
@@ -52,7 +53,7 @@ async function closeDueSlots(tx: Transaction, atOnce: number): Promise<ClosedSlo
     await tx<(ClosedSlots & { slots: number })[]>`
     with over as (
       delete from due_slot where ctid = any(array(
-        select ctid from due_slot where ends_at <= storerank_now() order by ends_at limit ${atOnce}))
+        select ctid from due_slot where ends_at <= ${presentOfSlots()} order by ends_at limit ${atOnce}))
       returning target_id, slot, cut, problem
     ),
     gap as (

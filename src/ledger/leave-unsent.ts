@@ -1,6 +1,7 @@
 /** Planned tasks that leave the ledger unsent: their reservations end, and their slots are due again. */
 import type { Transaction } from '../db/database.ts'
 import { type Statement, sql } from '../db/sql.ts'
+import { presentOfSlots } from './clock.ts'
 import { insertSpendChanges, releasedReservations } from './money.ts'
 
 /** Why a slot is a gap whose task was never sent. */
@@ -55,11 +56,11 @@ export async function closeUnsentTasks(tx: Transaction, limit: number): Promise<
         k.problem) as problem from task k
       where k.id = any(array(
         (select id from task where attempt > 0 and state = 'planned' and post_id is not null
-          and slot_ends_at <= storerank_now()
+          and slot_ends_at <= ${presentOfSlots()}
           order by slot_ends_at limit ${limit})
         union all
         (select id from task where attempt > 0 and state = 'planned' and post_id is null
-          and slot_ends_at <= storerank_now()
+          and slot_ends_at <= ${presentOfSlots()}
           order by slot_ends_at limit ${limit})))
       order by k.id for update
     ),

@@ -1,6 +1,7 @@
 /** Due slots in the order of urgency: priority, then the time since the target was measured last. */
 import type { Transaction } from '../db/database.ts'
 import { type Statement, sql } from '../db/sql.ts'
+import { runsThere } from '../ledger/clock.ts'
 import { TIMINGS } from '../timings.ts'
 
 /**
@@ -61,11 +62,6 @@ export async function takePiece(tx: Transaction, piece: DuePiece): Promise<DuePl
     select priority, captured_at::text as "capturedAt", slot::text, target_id as "targetId" from piece
     order by place desc limit 1`
   return last ?? null
-}
-
-/** Only what runs by the service's clock too is bought: a clock that is hours ahead shows another day. */
-function runsThere(slot: Statement, endsAt: Statement): Statement {
-  return sql`(select storerank_now() - clock_ahead()) between ${slot} and ${endsAt}`
 }
 
 /**

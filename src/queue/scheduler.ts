@@ -161,6 +161,7 @@ function createLook(context: JobContext, jobs: readonly Job[], readNow: (db: Dat
     await endStuckSessions(db.sql)
     const now = await readNow(db)
     const answeredMs = performance.now()
+    before = unlessLater(before, now)
     const repeats = before === null || isMinuteOfRepeats(before, now)
     const recorded = repeats ? await readLatestSlots(db, jobs, now) : null
     for (const { job, cron } of schedules) {
@@ -179,6 +180,11 @@ function createLook(context: JobContext, jobs: readonly Job[], readNow: (db: Dat
   }
 }
 
+/** Null where the clock was set back: then what is due by it is looked up anew. */
+function unlessLater(before: Date | null, now: Date): Date | null {
+  return before !== null && before > now ? null : before
+}
+
 /** Once, however often it looks in that minute. */
 function isMinuteOfRepeats(before: Date, now: Date): boolean {
   const minute = beginOfMinute(now)
@@ -190,15 +196,23 @@ async function readClock(db: Database): Promise<Date> {
   return row.now
 }
 
+/** A clock that was ahead has recorded slots, of which none would be run when they come. */
+async function forgetFuture({ sql }: Database, jobs: readonly Job[], now: Date): Promise<void> {
+  await sql`
+    delete from job_run where job = any(${jobs.map((job) => job.name)}::text[]) and state <> 'running'
+      and slot > ${now}::timestamptz + interval '1 minute'`
+}
+
 /**
  * The latest recorded slot of each job. Runs by hand are left out: they are recorded under their own instant,
- * which is no whole minute. So are slots in the future, which a clock that was ahead has recorded.
+ * which is no whole minute.
  */
 async function readLatestSlots(
   db: Database,
   jobs: readonly Job[],
   now: Date,
 ): Promise<Map<string, { readonly slot: Date; readonly hasFailed: boolean }>> {
+  await forgetFuture(db, jobs, now)
   const rows = await db.sql<{ job: string; slot: Date; hasFailed: boolean }[]>`
     select j.job, r.slot, r.state = 'failed' as "hasFailed"
       from unnest(${jobs.map((job) => job.name)}::text[]) as j (job)

@@ -4,6 +4,7 @@ import { pino } from 'pino'
 import { track } from '../../jobs/track.ts'
 import { readPrices } from '../../src/account/prices.ts'
 import { recordAccountUsage, refreshAccountBeforePlanning } from '../../src/account/usage.ts'
+import { auditDueDays } from '../../src/audit/audit.ts'
 import { AccountError, UnavailableError } from '../../src/errors.ts'
 import { claimDatabaseFor } from '../../src/ledger/owner.ts'
 import { previewPlan } from '../../src/plan/plan.ts'
@@ -103,6 +104,8 @@ describe('the look before planning', () => {
       const { message, ...held } = await plan()
       assert.deepEqual(held, { planned: 0, previewed: 0 })
       assert.match(message ?? '', says)
+      const audit = auditDueDays(world.db, world.client, 'audit', { overdueAfterMs: 60_000, log })
+      await assert.rejects(audit, /Nothing was compared, and the next audit does\. The clock of the database/)
       // When the clock is right again, what it recorded of the future holds nothing up.
       await setServiceClock(t, world, 0)
       await world.db.sql`update account_usage set fetched_at = fetched_at + interval '25 hours'`

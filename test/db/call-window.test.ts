@@ -45,6 +45,12 @@ async function askRepeatedly(
 }
 
 describe('the call window', () => {
+  test('does not wait for what a clock that was ahead has stamped', async () => {
+    await permitsAgo(db.sql, Array(2000).fill(-36_000), 'id_list')
+    assert.equal(await ask('id_list'), 'permit')
+    assert.equal(await ask(), 'permit')
+  })
+
   test('of 3 calls never holds a fourth, however many ask at once', async () => {
     await fc.assert(
       fc.asyncProperty(

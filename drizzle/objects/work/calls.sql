@@ -23,7 +23,7 @@ comment on function calls_in_flight(bigint[], timestamptz) is
 
 -- Permits are numbered in the order of their time, so the window is full when the permit that stands as many
 -- numbers back as are allowed is younger than the window: one look-up, however many calls there are. A permit
--- of exactly one window ago still counts. Volatile, so that behind the lock of `call_window` it sees what the
+-- of exactly one window ago still counts, one of a clock that was ahead does not. Volatile, so that behind the lock of `call_window` it sees what the
 -- last holder committed.
 create or replace function wait_of_call(
   of_kind text, allowed integer, at_once integer, call_window interval, last_id bigint, in_flight integer,
@@ -36,12 +36,12 @@ declare
   opens_at timestamptz;
 begin
   select c.permit_at into opens_at from api_call c where c.id = last_id - allowed + 1
-    and c.permit_at >= present - call_window;
+    and c.permit_at between present - call_window and present + interval '5 seconds';
   if allowed_of_kind is not null then
     select greatest(opens_at, (
       select c.permit_at from api_call c
       where c.kind = of_kind and c.kind in ('tasks_ready', 'id_list', 'status')
-        and c.permit_at >= present - call_window
+        and c.permit_at between present - call_window and present + interval '5 seconds'
       order by c.permit_at desc offset allowed_of_kind - 1 limit 1)) into opens_at;
   end if;
   if opens_at is not null then
@@ -125,7 +125,7 @@ begin
   given := least(at_once - cardinality(listed), wanted - (
     select count(*) from api_call c
     where c.id > last_id - allowed and c.id <= last_id - allowed + wanted
-      and c.permit_at >= present - call_window));
+      and c.permit_at between present - call_window and present + interval '5 seconds'));
   stamp := greatest(present + make_interval(secs => (valid_ms - 500) / 1000.0), (
     select least(c.permit_at, present + interval '4 seconds') from api_call c where c.id = last_id));
   first_call_id := last_id + 1;

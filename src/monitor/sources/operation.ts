@@ -3,6 +3,7 @@ import { describeOutage, readPostingOutage, readServiceTroubles } from '../../ac
 import type { Database } from '../../db/database.ts'
 import { describeOtherWriters } from '../../db/roles.ts'
 import { formatMinute } from '../../instant.ts'
+import { readWrongClock } from '../../ledger/clock.ts'
 import { readRestoreHold } from '../../ledger/restored.ts'
 import { ageS, source } from '../figure.ts'
 
@@ -23,14 +24,13 @@ export const noRoom = source({
   },
 })
 
-/** The sentence of `open_work` about a kind; null while there is none. */
-async function readOpenMessage({ sql }: Database, kind: string): Promise<string | null> {
-  const [row] = await sql<{ message: string | null }[]>`select message from open_work where kind = ${kind}`
+/** Why the database takes no changes; null while it does. */
+export async function readReadOnly({ sql }: Database): Promise<string | null> {
+  const [row] = await sql<
+    { message: string | null }[]
+  >`select message from open_work where kind = 'read_only'`
   return row?.message ?? null
 }
-
-/** Why the database takes no changes; null while it does. */
-export const readReadOnly = (db: Database): Promise<string | null> => readOpenMessage(db, 'read_only')
 
 export const readOnly = source({
   read: readReadOnly,
@@ -41,7 +41,7 @@ export const readOnly = source({
 
 /** Whether the clocks of the database and of the service show the same. */
 export const clock = source({
-  read: (db) => readOpenMessage(db, 'clock'),
+  read: ({ sql }) => readWrongClock(sql),
   troubles: {
     clock: (message) => message,
   },

@@ -1,6 +1,6 @@
 /**
- * The database's clock beside the service's, where they differ (`clock_ahead`): what is bought and what is over
- * goes by both.
+ * The database's clock beside the service's, where they differ (`clock_ahead`): what is bought and what is
+ * over goes by both.
  */
 import type { SqlRunner } from '../db/database.ts'
 import { type Statement, sql } from '../db/sql.ts'

@@ -88,7 +88,7 @@ describe('a start', () => {
     assert.deepEqual(await queuedSlots('left'), [])
   })
 
-  test('records what passed since the latest slot on record, whatever was run by hand or will be', async () => {
+  test('records what passed since the latest slot on record, whatever was run by hand or ahead', async () => {
     const { context } = await world.openRunner()
     await world.db.sql`
       insert into job_run (job, slot, state)

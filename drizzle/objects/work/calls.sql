@@ -21,10 +21,10 @@ end $$;
 comment on function calls_in_flight(bigint[], timestamptz) is
   'Those of some calls that are in flight at an instant.';
 
--- Permits are numbered in the order of their time, so the window is full when the permit that stands as many
--- numbers back as are allowed is younger than the window: one look-up, however many calls there are. A permit
--- of exactly one window ago still counts, one of a clock that was ahead does not. Volatile, so that behind the lock of `call_window` it sees what the
--- last holder committed.
+-- Permits are numbered in the order of their time, so the window is full when the permit that stands as
+-- many numbers back as are allowed is younger than the window: one look-up, however many calls there are.
+-- A permit of exactly one window ago still counts, one of a clock that was ahead does not. Volatile, so
+-- that behind the lock of `call_window` it sees what the last holder committed.
 create or replace function wait_of_call(
   of_kind text, allowed integer, at_once integer, call_window interval, last_id bigint, in_flight integer,
     present timestamptz

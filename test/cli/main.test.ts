@@ -105,17 +105,17 @@ describe('a command gets its options', () => {
     [['recover', '--apart'], 'recover', { apart: true, yes: false }],
     [['alerts', 'retry', 'ops', '--days', '3'], 'retry', { channel: 'ops', days: 3 }],
     [['alerts', 'retry'], 'retry', { days: 7 }],
-    [['import', 'a.csv', 'b.csv', '--trial'], 'import', { files: ['a.csv', 'b.csv'], trial: true }],
+    [['import', 'a.csv', 'b.csv', '--trial'], 'import', { files: ['a.csv', 'b.csv'], trial: true, map: [] }],
     [
       ['import', '-', '--replace', 'fit', '--encoding', 'latin1'],
       'import',
-      { files: ['-'], trial: false, replace: 'fit', encoding: 'windows-1252' },
+      { files: ['-'], trial: false, map: [], replace: 'fit', encoding: 'windows-1252' },
     ],
     [
       ['watch', 'yoga mat', '--app', '1', '--app', '2', '--store', 'ios', '--every', '6h', '--tag', 'x'],
       'watch',
       {
-        keyword: 'yoga mat',
+        keywords: ['yoga mat'],
         app: ['1', '2'],
         store: 'ios',
         every: '6 hours',

@@ -154,7 +154,7 @@ describe('an assistant', () => {
     assert.deepEqual([/1 added/.test(done.text), done.isError], [true, false], done.text)
     const alerts = await call(client, 'import', { text: 'channel,kind,address\nops,email,a@b.example\n' })
     assert.match(alerts.text, /has rules or channels of alerts, and only watches are taken here/)
-    const watched = await call(client, 'watch', { keyword: 'pilates', project: 'fitness' })
+    const watched = await call(client, 'watch', { keywords: ['pilates'], project: 'fitness' })
     assert.equal(watched.isError, false, watched.text)
     const rows =
       await list.sql`select keyword from keyword_watch where keyword in ('zen', 'pilates') order by 1`

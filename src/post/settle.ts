@@ -47,9 +47,10 @@ export function sortAnswers(answers: readonly TaskAnswer[]): SortedAnswers {
   const failed: Refusal[] = []
   const refused: Refusal[] = []
   const undelivered: Refusal[] = []
+  const disputed = findDisputed(answers)
   for (const { tag, serviceId, statusCode, message, costMicros } of answers) {
     const parsed = parseTag(tag)
-    if (parsed === null) continue
+    if (parsed === null || disputed.has(tag)) continue
     const statusClass = classifyStatus(statusCode)
     // A refusal that costs something contradicts itself: the service's list decides.
     if (costMicros > 0 && statusClass !== 'created' && statusClass !== 'ok') continue
@@ -74,6 +75,18 @@ export function sortAnswers(answers: readonly TaskAnswer[]): SortedAnswers {
     }
   }
   return { created, failed, refused, undelivered }
+}
+
+/** Tags that several answers speak of otherwise: which of them is true, the service's list decides. */
+function findDisputed(answers: readonly TaskAnswer[]): ReadonlySet<string> {
+  const said = new Map<string, string>()
+  const disputed = new Set<string>()
+  for (const { tag, serviceId, statusCode } of answers) {
+    const now = `${serviceId} ${statusCode}`
+    if ((said.get(tag) ?? now) !== now) disputed.add(tag)
+    said.set(tag, now)
+  }
+  return disputed
 }
 
 /** Records the answers of a POST in one transaction. Tasks without an answer leave the post `unknown`. */

@@ -98,12 +98,14 @@ export async function searchListings(
   const wire = { ...rest, order_by, offset_token }
   checkRequest(request, wire, `POST ${path}`)
   const answer = await callOnce(transport, path, [wire], send)
-  return 'kind' in answer ? answer : readOutcome(answer)
+  return 'kind' in answer ? answer : readOutcome(answer, wire.tag)
 }
 
 /** What an answer with HTTP 200 says of its one task. */
-function readOutcome(envelope: Envelope): ListingOutcome {
+function readOutcome(envelope: Envelope, tag: string | undefined): ListingOutcome {
   const [task] = envelope.tasks
+  if (task !== undefined && task.tag !== null && task.tag !== tag)
+    return unknown('it is about something else')
   const { statusCode, message } = task ?? envelope
   switch (classifyStatus(statusCode)) {
     case 'ok':
@@ -124,6 +126,8 @@ function readOutcome(envelope: Envelope): ListingOutcome {
     case 'account':
     case 'rate_limited':
     case 'too_many_at_once':
+      // Such as a task of a POST: a refusal that costs something contradicts itself.
+      if ((task?.costMicros ?? 0) > 0) return unknown(`a refusal with a cost, ${statusCode}`)
       return { kind: 'failed', statusCode, message, httpStatus: 200 }
     default:
       return unknown(`${statusCode} ${message}`)

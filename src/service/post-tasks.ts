@@ -93,7 +93,7 @@ export async function postTasks(
   const { statusCode, message } = answer
   if (answers.length > 0)
     return { kind: 'answered', answers: [...refused, ...answers], httpStatus: 200, statusCode }
-  const reason = `the answer names no task of ours: ${statusCode} ${message}`
+  const reason = `the answer names no task of ours: ${statusCode} ${message.replace(/\.$/, '')}`
   return { kind: 'unknown', reason, httpStatus: 200 }
 }
 

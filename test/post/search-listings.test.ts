@@ -14,7 +14,7 @@ import { restoreCopy } from '../support/copy.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { lasting } from '../support/lasting.ts'
 import { readReservations, readSpendDifferences } from '../support/ledger.ts'
-import { clear } from '../support/stages.ts'
+import { clear, tamper } from '../support/stages.ts'
 import { createWorld, type World } from '../support/world.ts'
 import { countStates, readMoney, replaceCalls } from './posting.ts'
 
@@ -105,6 +105,20 @@ describe('a search in listings', () => {
     assert.equal((await world.db.sql`select from ranking union all select from app_snapshot`).count, 0)
     assert.deepEqual(await readReservations(world.db.sql), [])
   })
+
+  for (const [name, change] of [
+    ['is about something else', { data: { tag: 'another' } }],
+    ['refuses it at a cost', { status_code: 40501, cost: 0.01, result: null }],
+  ] as const) {
+    test(`whose answer ${name} is looked for in the list, and charged once`, async (t) => {
+      const { client } = await tamper(t, world, (path, body) => {
+        if (path.endsWith('/search/live')) Object.assign(body.tasks[0], change)
+      })
+      await assert.rejects(searchListings(depsOf(world, { client }), YOGA), { code: 'unavailable' })
+      assert.deepEqual(await countStates(world.db), { posting: 1 })
+      assert.deepEqual([...(await readCharges())], [])
+    })
+  }
 
   test('that was not sent is gone', async () => {
     const client = answering(async () => ({ kind: 'not_sent', reason: 'its time to be sent had passed' }))

@@ -131,6 +131,19 @@ test("another task's failure ends nothing: nobody pays for another attempt", asy
   assert.deepEqual(await readMoney(world.db), PAID)
 })
 
+test('two ids of one answer for one task are charged once: the list says which is true', async (t) => {
+  const { client } = await tamper(t, world, (path, body) => {
+    if (!path.endsWith('/task_post')) return
+    const others = body.tasks.map((task: { id: string }) => ({ ...task, id: task.id.replace(/^./, 'x') }))
+    body.tasks = [...others, ...body.tasks]
+  })
+  await watchKeywords(world, KEYWORDS)
+  await buy(world, { client })
+  assert.deepEqual(await countStates(world.db), { posting: 3 })
+  assert.equal((await reconcile()).adopted, 3)
+  await assertPaidOnce()
+})
+
 // Last: what the tests before have left at the service holds all further posts.
 test('the audit corrects both, and books nothing twice', async () => {
   await buyWith({ wrongPostId: 1, turnedIds: 1 }, ['yoga'])

@@ -57,6 +57,10 @@ async function leaveSomethingInEveryView(): Promise<void> {
     insert into imported_rank (project, target_id, app, day, source, rank)
     select 'fitness', id, ${app?.id}, '2026-03-01', 'tool', 12 from target
       where function = 'app_searches' and subject = 'yoga'`
+  await owner`
+    insert into app_numbers (location_code, day, block, apps, votes, ratings, price_micros, currency)
+    select 2840, '2026-03-10', id / 32768, array[id % 32768], '{120}', '{450}', '{990000}', 'USD' from app
+    where app_id = '1001'`
   // As if neither spelling saw the other.
   await owner`
     insert into watch_period (kind, watch_id, project, target_id, every, depth, priority, started_at,

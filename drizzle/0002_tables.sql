@@ -148,6 +148,10 @@ ALTER TABLE "spend" DROP CONSTRAINT "spend_scope_begins_at_pk";
 --> statement-breakpoint
 ALTER TABLE "app_watch" ALTER COLUMN "reviews_depth" DROP DEFAULT;
 --> statement-breakpoint
+ALTER TABLE "keyword_watch" ALTER COLUMN "weight" DROP DEFAULT;
+--> statement-breakpoint
+ALTER TABLE "keyword_watch" ALTER COLUMN "weight" DROP NOT NULL;
+--> statement-breakpoint
 ALTER TABLE "account_usage" ADD COLUMN "ahead_s" integer;
 --> statement-breakpoint
 ALTER TABLE "alert_channel" ADD COLUMN "without" text[] DEFAULT '{}' NOT NULL;
@@ -177,6 +181,8 @@ ALTER TABLE "charged_price" ADD COLUMN "learned_at" timestamp (6) with time zone
 ALTER TABLE "charged_price" ADD COLUMN "is_told" boolean DEFAULT false NOT NULL;
 --> statement-breakpoint
 ALTER TABLE "chart_watch" ADD COLUMN "age_rating" text;
+--> statement-breakpoint
+ALTER TABLE "keyword_watch" ADD COLUMN "volume" bigint;
 --> statement-breakpoint
 ALTER TABLE "ledger" ADD COLUMN "opened_to" timestamp (6) with time zone DEFAULT '-infinity' NOT NULL;
 --> statement-breakpoint
@@ -293,6 +299,8 @@ ALTER TABLE "chart_watch" ADD CONSTRAINT "chart_watch_every_1_2_3_4_6_8_12_hours
 ALTER TABLE "keyword_watch" ADD CONSTRAINT "keyword_watch_location_name_missing" CHECK ((num_nonnulls(location_code, location_name) > 0) is not false or refuse('keyword_watch', 'location_name_missing', array[project, store, keyword], to_jsonb(location_name)));
 --> statement-breakpoint
 ALTER TABLE "keyword_watch" ADD CONSTRAINT "keyword_watch_at_most_one_location" CHECK ((num_nonnulls(location_code, location_name) <= 1) is not false or refuse('keyword_watch', 'at_most_one_location', array[project, store, keyword], to_jsonb(location_code), to_jsonb(location_name)));
+--> statement-breakpoint
+ALTER TABLE "keyword_watch" ADD CONSTRAINT "keyword_watch_volume_0_to_1000000000" CHECK ((volume between 0 and 1000000000) is not false or refuse('keyword_watch', 'volume_0_to_1000000000', array[project, store, keyword], to_jsonb(volume)));
 --> statement-breakpoint
 ALTER TABLE "keyword_watch" ADD CONSTRAINT "keyword_watch_every_1_2_3_4_6_8_12_hours_or_1_to_31_days" CHECK ((every = '1 day' or (extract(year from every) = 0 and extract(month from every) = 0
         and (extract(epoch from every) in (3600, 7200, 10800, 14400, 21600, 28800, 43200)

@@ -31,6 +31,8 @@ export const StoreEvent = z.strictObject({
   words: z.array(z.string().min(1)).min(1).optional(),
   /** The places are taken in equal parts over so many days. */
   overDays: z.int().positive().default(1),
+  /** It advertises in searches with one of these words, above all results. */
+  paid: z.literal(true).optional(),
   /** So many stars more or less in the reviews that are written from then on. The rating follows slowly. */
   stars: z.number().min(-4).max(4).default(0),
 })
@@ -90,6 +92,10 @@ export const placesMoved = (events: AppEvents, day: number, words: readonly stri
 
 const concerns = ({ words }: AppEvent, searched: readonly string[]): boolean =>
   words === undefined || tokenize(words.join(' ')).some((word) => searched.includes(word))
+
+/** Whether the app advertises on a day in a search for these words. */
+export const isAdvertised = (events: AppEvents, day: number, words: readonly string[]): boolean =>
+  events.some((event) => event.paid === true && event.day <= day && concerns(event, words))
 
 /** How many stars a review that is written then has more than usual. */
 export const starsMoved = (events: AppEvents, timeMs: number): number =>

@@ -8,9 +8,9 @@ import type { App, Catalogue } from './catalogue.ts'
 import { buildCatalogue } from './catalogue.ts'
 import { buildCharts, type ChartMaker } from './charts.ts'
 import type { Deviations } from './deviations.ts'
-import { isInStore, type StoreEvent } from './events.ts'
+import { isAdvertised, isInStore, type StoreEvent } from './events.ts'
 import { fraction, hashText, mix, pick } from './hash.ts'
-import { decodeKeyword } from './keyword.ts'
+import { decodeKeyword, tokenize } from './keyword.ts'
 import {
   appUrl,
   describeApp,
@@ -55,13 +55,17 @@ export type Answers = {
 const PAID_SHARE = 0.4
 const BUNDLE_SHARE = 0.25
 
-type StoreAnswers = { catalogue: Catalogue; rank: Ranker; chart: ChartMaker }
+type StoreAnswers = { catalogue: Catalogue; rank: Ranker; chart: ChartMaker; advertisers: readonly App[] }
 
 const viewOf = (question: Question): View => ({
   locationCode: question.locationCode,
   languageCode: question.languageCode,
   day: dayOf(question.doneAtMs),
 })
+
+/** The keyword as meant, or the collection as posted. */
+const headingOf = (question: Question): string =>
+  question.function === 'app_searches' ? decodeKeyword(question.subject) : question.subject
 
 /**
  * Items that are no organic results, each behind `after` organic ones: on top of the depth, and billed like
@@ -70,9 +74,14 @@ const viewOf = (question: Question): View => ({
 const findExtras = (
   question: Question,
   ranked: readonly App[],
+  advertisers: readonly App[],
 ): { kind: string; app: App; after: number }[] => {
+  const day = dayOf(question.doneAtMs)
+  const words = tokenize(headingOf(question))
+  const extras = advertisers
+    .filter(({ events }) => isAdvertised(events, day, words))
+    .map((app) => ({ kind: 'search_paid', app, after: 0 }))
   const noise = mix(hashText(question.subject), dayOf(question.doneAtMs) ^ question.locationCode)
-  const extras: { kind: string; app: App; after: number }[] = []
   if (fraction(mix(noise, 1)) < PAID_SHARE)
     extras.push({ kind: 'search_paid', app: pick(ranked, mix(noise, 2)), after: 0 })
   if (fraction(mix(noise, 3)) < BUNDLE_SHARE) {
@@ -85,6 +94,7 @@ const findExtras = (
 const arrange = (
   question: Question,
   ranked: readonly App[],
+  advertisers: readonly App[],
   deviations: Deviations,
 ): { kind: string; app: App }[] => {
   const isSearch = question.function === 'app_searches'
@@ -92,13 +102,16 @@ const arrange = (
   const found = ranked.slice(0, question.depth).map((app) => ({ kind, app }))
   // As it is sold, a search has organic items only.
   const hasExtras = isSearch && found.length > 0 && !deviations.has('types')
-  const extras = hasExtras ? findExtras(question, ranked) : []
+  const extras = hasExtras ? findExtras(question, ranked, advertisers) : []
   return found.flatMap((organic, index) => [...extras.filter(({ after }) => after === index), organic])
 }
 
-const listItems = (question: Question, ranked: readonly App[], deviations: Deviations) => {
+const listItems = (
+  question: Question,
+  listed: readonly { kind: string; app: App }[],
+  deviations: Deviations,
+) => {
   const view = viewOf(question)
-  const listed = arrange(question, ranked, deviations)
   const groups: Record<string, number> = {}
   return listed.map(({ kind, app }, index) => {
     const group = (groups[kind] ?? 0) + 1
@@ -106,10 +119,6 @@ const listItems = (question: Question, ranked: readonly App[], deviations: Devia
     return showListItem(question.store, app, view, { kind, group, absolute: index + 1 }, deviations)
   })
 }
-
-/** The keyword as meant, or the collection as posted. */
-const headingOf = (question: Question): string =>
-  question.function === 'app_searches' ? decodeKeyword(question.subject) : question.subject
 
 const checkUrlOf = (question: Question): string => {
   const place = `location=${question.locationCode}&hl=${question.languageCode}`
@@ -127,8 +136,13 @@ const frameOf = (question: Question) => ({
   language_code: question.languageCode,
 })
 
-const showList = (question: Question, ranked: readonly App[], deviations: Deviations) => {
-  const items = listItems(question, ranked, deviations)
+const showList = (
+  question: Question,
+  ranked: readonly App[],
+  listed: readonly { kind: string; app: App }[],
+  deviations: Deviations,
+) => {
+  const items = listItems(question, listed, deviations)
   const isSparse = deviations.has('nulls')
   return {
     keyword: headingOf(question),
@@ -195,7 +209,8 @@ const openStore = (
   events: readonly StoreEvent[],
 ): StoreAnswers => {
   const catalogue = buildCatalogue(store, seed, realApps, events)
-  return { catalogue, rank: buildRanker(catalogue, seed), chart: buildCharts(catalogue, seed) }
+  const advertisers = catalogue.allApps().filter((app) => app.events.some(({ paid }) => paid === true))
+  return { catalogue, rank: buildRanker(catalogue, seed), chart: buildCharts(catalogue, seed), advertisers }
 }
 
 const buildAnswers = (
@@ -219,6 +234,8 @@ const buildAnswers = (
     const { subject: collection, category, ageRating } = question
     return chart({ collection, category, ageRating, ...viewOf(question) })
   }
+  const arrangeApps = (question: Question, ranked: readonly App[]) =>
+    arrange(question, ranked, stores[question.store].advertisers, deviations)
   const requireApp = (question: Question): App => {
     const app = findApp(question)
     if (!app) throw new Error(`The store has no app ${question.subject}`)
@@ -241,7 +258,7 @@ const buildAnswers = (
     count: (question) => {
       if (question.function === 'app_info') return Number(findApp(question) !== undefined)
       if (question.function !== 'app_reviews') {
-        return Math.min(question.depth, arrange(question, listApps(question), deviations).length)
+        return Math.min(question.depth, arrangeApps(question, listApps(question)).length)
       }
       const app = findApp(question)
       return app ? countWanted(app, question.doneAtMs, question) : 0
@@ -252,7 +269,8 @@ const buildAnswers = (
       if (question.function === 'app_info') {
         return showInfo(question, stores[question.store].catalogue, requireApp(question), deviations)
       }
-      return showList(question, listApps(question), deviations)
+      const ranked = listApps(question)
+      return showList(question, ranked, arrangeApps(question, ranked), deviations)
     },
   }
 }

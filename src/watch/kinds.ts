@@ -19,7 +19,7 @@ export const WATCHES = [
     unique: sql`
       project, store, subject_key(keyword), coalesce(location_code, 0),
         lower(coalesce(location_name, '') collate "C"), language_code`,
-    settings: [...SETTINGS, 'depth', 'weight'],
+    settings: [...SETTINGS, 'depth', 'weight', 'volume'],
   },
   {
     table: 'app_watch',

@@ -247,6 +247,8 @@ describe('a project asks', () => {
       'cannibalization',
       'coverage_of_titles',
       'product_ranks',
+      'advertisers',
+      'weak_spots',
     ]
     for (const { name } of functions.filter(({ name, keywords }) => keywords && !without.includes(name))) {
       const of = (what: string) => asked(name, what)

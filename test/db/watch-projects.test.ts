@@ -171,5 +171,5 @@ test('what is null in a new row gets its default, the number of the row too', as
     values (null, 'quiet', 'ios_store', ' yoga', 2840, 'en', null, null, null, null)
     returning id is not null as "hasId", keyword, every, weight, tags,
       created_at = storerank_now() as "isNow"`
-  assert.deepEqual(row, { hasId: true, keyword: 'yoga', every: '1 day', weight: 1, tags: [], isNow: true })
+  assert.deepEqual(row, { hasId: true, keyword: 'yoga', every: '1 day', weight: null, tags: [], isNow: true })
 })

@@ -79,6 +79,7 @@ const KEYWORD_RULES: Record<string, object[]> = {
   location_name_missing: [NO_PLACE],
   depth_1_to_maximum_of_function: [{ depth: 0 }, { depth: 701 }, { store: 'android_store', depth: 201 }],
   html_only_of_android_store: [{ html: true }],
+  volume_0_to_1000000000: [{ volume: -1 }, { volume: 1_000_000_001 }],
   weight_0_to_1000000: [{ weight: -0.5 }, { weight: 1_000_001 }, { weight: 'NaN' }, { weight: 'Infinity' }],
 }
 

@@ -16,6 +16,7 @@ const EVENTS = [
   at(FITNESS, { launch: true }),
   at(YOGA, { places: 20, words: ['pilates'], overDays: 4 }),
   at(MEDITATION, { places: -99 }),
+  at(FITNESS, { paid: true, words: ['numberwren'] }),
   at(MATHS, {
     version: '77.1.0',
     title: 'Numberwren Anew',
@@ -52,6 +53,16 @@ describe('events', () => {
     assert.equal(await on(-1, { app_id: FITNESS }, INFO), null)
     assert.ok((await rankOn(0, 'home workout', FITNESS)) > 0)
     assert.equal((await on(0, { app_id: FITNESS }, INFO)).items[0].app_id, FITNESS)
+  })
+
+  test('an app advertises above all results, from its day on, in searches for the words alone', async () => {
+    const paidOn = async (day: number, keyword: string) => {
+      const { items } = await on(day, { keyword })
+      return items.filter(({ type }: Json) => type.endsWith('_paid')).map((item: Json) => item.app_id)
+    }
+    assert.equal((await paidOn(-1, 'numberwren')).includes(FITNESS), false)
+    assert.equal((await paidOn(0, 'numberwren app'))[0], FITNESS)
+    assert.equal((await on(0, { keyword: 'numberwren' })).items[0].app_id, FITNESS)
   })
 
   test('an app falls by equal parts, and only in searches for the words', async () => {

@@ -47,7 +47,7 @@ returns table (
   location_code integer,
   language text, tags text[], weight double precision, slot timestamptz, captured_at timestamptz, gap text,
   reason text, depth smallint, results_count bigint, check_url text, app_ids integer[], absolute smallint[],
-  every interval, target_id integer
+  every interval, target_id integer, paid_ids integer[], paid_places smallint[]
 ) language sql stable parallel safe
 begin atomic
   with lists as (
@@ -58,7 +58,7 @@ begin atomic
   select c.day, p.store, p.list, p.keyword, p.collection, p.category, p.location, p.location_code, p.language,
     p.tags, p.weight, r.slot, r.captured_at, r.gap, r.reason, r.depth, r.results_count,
     case when r.gap is null then p.check_url end, r.app_ids, r.absolute,
-    p.every, r.target_id
+    p.every, r.target_id, r.paid_ids, r.paid_places
   from ranking_row r
   join lists p on p.target_id = r.target_id
   join slots c on c.slot = r.slot and case when c.every = p.every then true else false end
@@ -74,7 +74,7 @@ begin atomic
     select distinct on (s.target_id, c.day) c.day, p.store, p.list, p.keyword, p.collection, p.category,
       p.location, p.location_code, p.language, p.tags, p.weight, s.slot, null::timestamptz,
       'pending', null, null::smallint, null::bigint, null, null::integer[], null::smallint[], p.every,
-      s.target_id
+      s.target_id, null::integer[], null::smallint[]
     from pending_rankings(in_project, from_day, to_day) s
     join lists p on p.period_id = s.period_id
     join slots c on c.slot = s.slot and case when c.every = p.every then true else false end

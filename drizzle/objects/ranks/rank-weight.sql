@@ -51,7 +51,10 @@ comment on column rank_weight.rank is
 comment on column rank_weight.weight is 'What the rank is worth; only its ratio to that of rank 1 counts.';
 comment on column keyword_watch.weight is
   'What the keyword is worth beside the others of its project, in visibility and share of voice: 0 to '
-  '1000000, 1 unless it is said.';
+  '1000000. Where it is null the volume of the keyword counts, and 1 where that is null too.';
+comment on column keyword_watch.volume is
+  'How often it is searched for, as a tool of yours says it: per month, or on any scale that all keywords of '
+  'the project share. It is the weight of a keyword that has none.';
 comment on table annotation is
   'Notes of a project on its days: a campaign, an outage. The view project_event shows them beside the '
   'releases.';

@@ -19,7 +19,7 @@ select p.id as period_id, p.project, j.timezone, p.target_id, t.store,
   case when p.ended_at is not null then (select w.weight from list_watch w where w.project = p.project
     and w.target_id = p.target_id)
     when p.kind = 'chart' then 1
-    else (select k.weight from keyword_watch k where k.id = p.watch_id) end as weight,
+    else (select coalesce(k.weight, k.volume, 1) from keyword_watch k where k.id = p.watch_id) end as weight,
   p.every, p.first_slot, p.last_slot, p.ended_at, t.check_url
 from watch_period p
 join project j on j.name = p.project

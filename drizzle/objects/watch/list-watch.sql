@@ -2,7 +2,7 @@
 -- keeps out, would read all periods of the project for each.
 create or replace view list_watch as
 select nullif(p.project, '') as project, p.target_id, coalesce(k.tags, c.tags, '{}') as tags,
-  coalesce(k.weight, 1) as weight
+  coalesce(k.weight, k.volume, 1) as weight
 from watch_period p
 left join keyword_watch k on p.kind = 'keyword' and k.id = p.watch_id
 left join chart_watch c on p.kind = 'chart' and c.id = p.watch_id

@@ -117,6 +117,7 @@ begin atomic
       'depth is %1$s, and may be 1 to 1000 in the ios_store, and 1 to 200 in the android_store.',
       'Leave it out for 100. It is what costs.'),
     ('weight_0_to_1000000', 'weight is %1$s, and may be 0 to 1000000.', 'Leave it out for 1.'),
+    ('volume_0_to_1000000000', 'volume is %1$s, and may be 0 to 1000000000.', 'Leave it out.'),
 
     ('app_id_form_by_store',
       'app_id is %1$s: in the ios_store it is a number such as 1480010017, and in the android_store a '

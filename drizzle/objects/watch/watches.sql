@@ -110,8 +110,7 @@ for each row when (new.reviews_depth is null) execute function set_default_revie
 create or replace trigger a_prepare before insert or update on keyword_watch
 for each row when (
   num_nulls(new.id, new.project, new.store, new.keyword, new.language_code, new.html, new.every, new.priority,
-    new.weight, new.enabled,
-    new.tags, new.created_at) > 0
+    new.enabled, new.tags, new.created_at) > 0
   or not (is_clean(new.project) and is_clean(new.keyword) and is_clean(new.location_name))
 ) execute function prepare_row('{project,store,keyword}', '{project,keyword,location_name}');
 comment on table keyword_watch is

@@ -98,8 +98,13 @@ export const keywordWatch = pgTable(
     html: boolean('html').notNull().default(false),
     every: interval('every').notNull().default('1 day'),
     priority: bigint('priority', { mode: 'number' }).notNull().default(1),
-    /** What the keyword is worth beside the others of its project, in visibility and share of voice. */
-    weight: doublePrecision('weight').notNull().default(1),
+    /**
+     * What the keyword is worth beside the others of its project, in visibility and share of voice. Where none
+     * is given its volume counts, and 1 where there is none either.
+     */
+    weight: doublePrecision('weight'),
+    /** Searches in a month, or any other measure of them, from whichever tool. */
+    volume: bigint('volume', { mode: 'number' }),
     enabled: boolean('enabled').notNull().default(true),
     tags: text('tags').array().notNull().default([]),
     note: text('note'),
@@ -134,6 +139,7 @@ export const keywordWatch = pgTable(
     ),
     // NaN is greater than every number.
     keywordRule('weight_0_to_1000000', sql`weight between 0 and 1000000`, 'weight'),
+    keywordRule('volume_0_to_1000000000', sql`volume between 0 and 1000000000`, 'volume'),
     keywordRule('html_only_of_android_store', inStore(sql`not html or store = 'android_store'`), 'store'),
     uniqueIndex('keyword_watch_same_row_twice').on(
       sql`project`,

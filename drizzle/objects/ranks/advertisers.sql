@@ -1,0 +1,51 @@
+create or replace function own_names(in_project text) returns text[] language sql stable parallel safe
+return array(
+  select distinct n.name from project_apps(in_project) a
+  cross join lateral unnest(
+    array[a.label, regexp_replace(a.title, '\s*([:|,(\u2013\u2014]|\s-\s).*$', '')]
+  ) n (name)
+  where a.role = 'own' and char_length(n.name) > 2
+);
+comment on function own_names(text) is
+  'What the own apps of a project are called: their labels, and their titles up to the first mark.';
+
+create or replace function is_brand(in_keyword text, in_tags text[], in_names text[]) returns boolean
+  language sql immutable parallel safe
+return 'brand' = any(in_tags)
+  or exists (select from unnest(in_names) name where words_in(words_of(name), in_keyword) = words_of(name));
+comment on function is_brand(text, text[], text[]) is
+  'Whether a keyword asks for an app by its name: it has the tag brand, or all words of one of these '
+  'names.';
+
+create or replace function advertisers(
+  in_project text, from_day date, to_day date, in_tag text default null, in_location text default null
+) returns table (
+  day date, store text, list text, keyword text, collection text, category text, location text,
+  location_code integer, language text, tags text[], weight double precision, place integer, app_id text,
+  title text, developer text, role text, rank integer, own_rank integer, is_own_brand boolean,
+  target_id integer, app integer
+) language sql stable parallel safe
+begin atomic
+  with own as materialized (
+    select a.app, a.store from project_apps(in_project) a where a.role = 'own' and a.ended_at is null
+  ), brand as materialized (
+    select l.target_id, l.list = 'keyword' and is_brand(l.keyword, l.tags, n.names) as is_brand
+    from newest_lists(in_project) l cross join (select own_names(in_project) as names) n
+  )
+  select d.day, d.store, d.list, d.keyword, d.collection, d.category, d.location, d.location_code, d.language,
+    d.tags, d.weight, paid.place::integer, n.app_id, n.title, n.developer, a.role,
+    array_position(d.app_ids, paid.app),
+    (select min(array_position(d.app_ids, o.app)) from own o where o.store = d.store),
+    coalesce(b.is_brand, false), d.target_id, paid.app
+  from list_daily(in_project, from_day, to_day) d
+  cross join lateral unnest(d.paid_ids, d.paid_places) paid (app, place)
+  join app_name n on n.app = paid.app
+  left join brand b on b.target_id = d.target_id
+  left join project_apps(in_project) a on a.app = paid.app and a.ended_at is null
+  where d.paid_ids is not null and is_of(d.tags, d.location, in_tag, in_location);
+end;
+comment on function advertisers(text, date, date, text, text) is
+  'Who advertised on the keywords and charts of a project, by day: place counts all results, rank is '
+  'the one that the advertised app has by itself there, own_rank that of the best own app. '
+  'is_own_brand: the keyword has the tag brand, or the name of an own app (its label, or its title up '
+  'to the first mark). With a tag or a location, of what has it.';

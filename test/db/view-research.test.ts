@@ -41,7 +41,7 @@ const PAGE = { info: true, location_code: 2840, language_code: 'en' }
 const OTHERS = (n: number, from = 0) => Array.from({ length: n }, (_, i) => String(2020 + from + i))
 
 describe('a project asks', () => {
-  test('which keywords the store answers alike: the heaviest takes those near it, and none of a chain', async () => {
+  test('which keywords the store answers alike: the heaviest takes those near it, no chain', async () => {
     for (const [keyword, weight] of [
       ['yoga', 5],
       ['yoga flow', 3],
@@ -60,7 +60,9 @@ describe('a project asks', () => {
     await list.sql`insert into ranking (target_id, slot, captured_at, depth, app_ids)
       select t.id, ${`${day(2)} 00:00+00`}, ${`${day(2)} 00:00+00`}, 100, array(
         select a.id from unnest('{8,2,3,4}'::text[]) with ordinality u (app_id, n)
-        join lateral (select coalesce((select a.id from app a where a.app_id = u.app_id), 999) as id) a on true
+        cross join lateral (
+          select coalesce((select a.id from app a where a.app_id = u.app_id), 999) as id
+        ) a
         order by u.n)
       from target t where t.subject = 'yoga'`
     const columns = 'cluster, keyword, location_code, common, is_head, cluster_keywords, own_rank'
@@ -95,7 +97,7 @@ describe('a project asks', () => {
     ])
   })
 
-  test('which words of the listing of that time ranked, by field; where words are not divided, within', async () => {
+  test('which words of the listing of that time ranked, by field, also in undivided text', async () => {
     await list.addKeyword({ keyword: 'yoga flow' })
     await list.addKeyword({ keyword: 'ヨガ' })
     await list.addKeyword({ keyword: 'c++' })
@@ -185,7 +187,7 @@ describe('a day is explained', () => {
     ])
   })
 
-  test('by the week before and after: keywords with the new word, with the old one, and the others', async () => {
+  test('by the week before and after: keywords with the new word, the old one, and others', async () => {
     for (const keyword of ['yoga', 'pilates', 'zen']) await list.addKeyword({ keyword })
     await list.addApp({ ...PAGE, label: 'Mine' })
     await list.addApp({ app_id: '2020', role: 'competitor' })
@@ -210,7 +212,7 @@ describe('a day is explained', () => {
     assert.deepEqual(await ask('rating_before, rating_after', `${from()} where lists = 'all'`), ['4.5 4'])
   })
 
-  test('as the best, the worst or the greatest move, unless less than four fifths were measured', async () => {
+  test('as the best, the worst or the greatest move, where four fifths were measured', async () => {
     await list.addKeyword({})
     await list.addKeyword({ keyword: 'zen' })
     await list.addApp()

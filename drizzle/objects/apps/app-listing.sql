@@ -55,7 +55,7 @@ create or replace function coverage_of_titles(
   app integer
 ) language sql stable parallel safe
 begin atomic
-  with page as materialized (
+  with page as (
     select * from (
       select l.*, lag((l.title, l.subtitle, l.description)) over (partition by l.target_id order by l.slot)
         is distinct from (l.title, l.subtitle, l.description) as is_changed
@@ -67,7 +67,7 @@ begin atomic
   ), stretch as (
     select p.*, lead(p.day, 1, 'infinity') over (partition by p.target_id order by p.slot) as until
     from page p
-  ), worded as materialized (
+  ), worded as (
     select k.target_id, s.app, s.day, s.until, f.field, f.text, words_of(k.keyword) as words,
       words_in(words_of(k.keyword), f.text) as found
     from newest_lists(in_project) k
@@ -97,6 +97,22 @@ comment on function coverage_of_titles(text, date, date, text, text) is
   'it stood then. Of the apps whose page is followed (info). middle_rank is the median of the measured days, '
   'null: not in the top. With a tag or a location, of what has it.';
 
+create or replace function listing_languages(in_project text, from_day date, to_day date)
+returns table (store text, app integer, role text, name text, language text)
+language sql stable parallel safe
+begin atomic
+  select distinct l.store, l.app, l.role, coalesce(l.label, l.title), lower(split_part(g.language, '-', 1))
+  from (
+    select distinct on (n.target_id) n.* from app_listing n
+    where n.project = in_project and n.day <= to_day and n.slot >= (from_day - 32) + timetz '00:00+00'
+      and n.slot < (to_day + 2) + timetz '00:00+00'
+    order by n.target_id, n.slot desc
+  ) l
+  cross join lateral unnest(l.languages) g (language);
+end;
+comment on function listing_languages(text, date, date) is
+  'The languages that the pages of the apps of a project named last in a range of days.';
+
 create or replace function localization_gaps(
   in_project text, from_day date, to_day date, in_tag text default null, in_location text default null
 ) returns table (
@@ -104,17 +120,9 @@ create or replace function localization_gaps(
   own_ranked integer, competitors_ranked integer, missed integer
 ) language sql stable parallel safe
 begin atomic
-  with spoken as materialized (
-    select distinct l.store, l.app, l.role, coalesce(l.label, l.title) as name,
-      lower(split_part(g.language, '-', 1)) as language
-    from (
-      select distinct on (n.target_id) n.* from app_listing n
-      where n.project = in_project and n.day <= to_day and n.slot >= (from_day - 32) + timetz '00:00+00'
-        and n.slot < (to_day + 2) + timetz '00:00+00'
-      order by n.target_id, n.slot desc
-    ) l
-    cross join lateral unnest(l.languages) g (language)
-  ), standing as materialized (
+  with spoken as (
+    select * from listing_languages(in_project, from_day, to_day)
+  ), standing as (
     select e.store, e.location, lower(split_part(e.language, '-', 1)) as language,
       bool_or(a.role = 'own') as has_own, bool_or(a.role = 'competitor') as has_competitor,
       array_agg(coalesce(a.label, a.title)) filter (where a.role = 'competitor') as competitors

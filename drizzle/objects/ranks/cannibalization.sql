@@ -8,7 +8,7 @@ create or replace function cannibalization(
   days_measured integer, turns integer, target_id integer, app integer, other_app integer
 ) language sql stable parallel safe
 begin atomic
-  with own as materialized (
+  with own as (
     select * from project_apps(in_project) a where a.role = 'own'
   ), daily as (
     select d.target_id, d.day, a.app, b.app as other, r.rank, r.other_rank,

@@ -9,10 +9,10 @@ create or replace function clusters(
   cluster_weight double precision, own_rank integer, target_id integer, head_target_id integer
 ) language sql stable parallel safe
 begin atomic
-  with recursive measured as materialized (
+  with recursive measured as (
     select e.*, e.last_ids[:in_top] as top from list_ends(in_project, from_day, to_day, in_tag, in_location) e
     where e.list = 'keyword'
-  ), place as materialized (
+  ), place as (
     select m.target_id, m.store, m.location_code, m.language, h.app
     from measured m cross join lateral unnest(m.top) h (app) where h.app > 0
   ), near as materialized (

@@ -6,6 +6,43 @@ return array(
 );
 comment on function changed_words(text, text) is 'The words of a text that another one has not.';
 
+create or replace function changed_titles(in_project text, in_day date, in_app_id text, in_words text[])
+returns table (
+  store text, app_id text, title text, label text, role text, app integer, added text[], removed text[]
+) language sql stable parallel safe
+begin atomic
+  select a.store, a.app_id, a.title, a.label, a.role, a.app,
+    coalesce(in_words, changed_words(t.new_value, t.old_value)), changed_words(t.old_value, t.new_value)
+  from project_apps(in_project) a
+  cross join lateral (
+    select string_agg(c.old_value, ' ') as old_value, string_agg(c.new_value, ' ') as new_value
+    from app_changes(in_project, in_day, in_day) c
+    where c.app = a.app and c.field in ('title', 'subtitle')
+  ) t
+  where case when in_app_id is null then a.role = 'own' else a.app_id = in_app_id end;
+end;
+comment on function changed_titles(text, date, text, text[]) is
+  'The words that came to the title or subtitle of an app, or of each own one, on a day, and that went.';
+
+create or replace function list_moves(
+  in_project text, in_day date, in_days integer, in_tag text, in_location text
+) returns table (target_id integer, ids_before integer[], ids_after integer[], moved numeric)
+language sql stable parallel safe
+begin atomic
+  select b.target_id, b.last_ids, n.last_ids, m.moved
+  from list_ends(in_project, in_day - in_days, in_day - 1, in_tag, in_location) b
+  join list_ends(in_project, in_day, in_day + in_days - 1, in_tag, in_location) n on n.target_id = b.target_id
+  cross join lateral (
+    select avg(abs(x.rank - y.rank)) as moved
+    from unnest(b.last_ids) with ordinality x (app, rank)
+    join unnest(n.last_ids) with ordinality y (app, rank) on y.app = x.app
+    where x.app > 0
+  ) m;
+end;
+comment on function list_moves(text, date, integer, text, text) is
+  'The last measurement of each keyword and chart in the days before a day, and in those from it on, and by '
+  'how many places their apps moved on average.';
+
 -- The spans are those of compared_ranks; everybody is compared by the last measurement of each, because the
 -- middle rank of each app of a list costs as much as the whole report.
 create or replace function impact(
@@ -20,16 +57,8 @@ create or replace function impact(
 ) language sql stable parallel safe
 begin atomic
   with subject as materialized (
-    select a.*, coalesce(in_words, changed_words(t.new_value, t.old_value)) as added,
-      changed_words(t.old_value, t.new_value) as removed
-    from project_apps(in_project) a
-    cross join lateral (
-      select string_agg(c.old_value, ' ') as old_value, string_agg(c.new_value, ' ') as new_value
-      from app_changes(in_project, in_day, in_day) c
-      where c.app = a.app and c.field in ('title', 'subtitle')
-    ) t
-    where case when in_app_id is null then a.role = 'own' else a.app_id = in_app_id end
-  ), compared as materialized (
+    select * from changed_titles(in_project, in_day, in_app_id, in_words)
+  ), compared as (
     select c.*, coalesce(c.rank_before, c.depth + 1) - coalesce(c.rank_after, c.depth + 1) as change,
       c.rank_before is not null or c.rank_after is not null as is_ranked, r.role, k.keyword
     from compared_ranks(in_project, in_day - 1, in_day + in_days - 1, 'reciprocal', in_tag, in_location,
@@ -38,16 +67,7 @@ begin atomic
     join newest_lists(in_project) k on k.target_id = c.target_id
     where c.list = 'keyword'
   ), ends as materialized (
-    select b.target_id, b.last_ids as ids_before, n.last_ids as ids_after, m.moved
-    from list_ends(in_project, in_day - in_days, in_day - 1, in_tag, in_location) b
-    join list_ends(in_project, in_day, in_day + in_days - 1, in_tag, in_location) n
-      on n.target_id = b.target_id
-    cross join lateral (
-      select avg(abs(x.rank - y.rank)) as moved
-      from unnest(b.last_ids) with ordinality x (app, rank)
-      join unnest(n.last_ids) with ordinality y (app, rank) on y.app = x.app
-      where x.app > 0
-    ) m
+    select * from list_moves(in_project, in_day, in_days, in_tag, in_location)
   ), rating as (
     select r.app, (array_agg(r.rating order by r.day desc) filter (where r.day < in_day))[1] as before,
       (array_agg(r.rating order by r.day desc) filter (where r.day >= in_day))[1] as after

@@ -1,24 +1,23 @@
 -- How far a list moved: an app that stands on both days counts its places, one that an own project follows
 -- and that stands on one of them those to the first place that was not looked at.
-create or replace function market_moves(
-  in_project text, from_day date, to_day date, in_tag text default null, in_location text default null,
-  in_back integer default 1, in_usual integer default 14, in_times numeric default 2
+create or replace function market_days(
+  in_project text, from_day date, to_day date, in_tag text, in_location text, in_back integer
 ) returns table (
-  day date, store text, list text, due integer, compared integer, moved numeric, usual numeric, times numeric,
-  own_moved numeric, own_usual numeric, own_change numeric, competitors_change numeric, verdict text
+  day date, store text, list text, due integer, compared integer, is_enough boolean, moved numeric,
+  own_moved numeric, own_change numeric, competitors_change numeric
 ) language sql stable parallel safe
 begin atomic
-  with measured as materialized (
+  with measured as (
     select d.day, d.store, d.list, d.target_id, d.slot, d.depth,
       case when d.gap is null and d.reason is null then d.app_ids end as app_ids
-    from list_daily(in_project, from_day - in_usual - in_back, to_day) d
+    from list_daily(in_project, from_day - in_back, to_day) d
     where is_of(d.tags, d.location, in_tag, in_location)
-  ), pair as materialized (
+  ), pair as (
     select n.day, n.store, n.list, n.target_id, n.slot, least(n.depth, b.depth) as depth,
       n.app_ids[:least(n.depth, b.depth)] as app_ids, b.app_ids[:least(n.depth, b.depth)] as ids_before
     from measured n
     join measured b on b.target_id = n.target_id and b.day = n.day - in_back
-    where n.day >= from_day - in_usual
+    where n.day >= from_day
   ), everybody as (
     select p.day, p.store, p.list, count(*)::integer as due, count(m.moved)::integer as compared,
       avg(m.moved) as moved
@@ -42,9 +41,25 @@ begin atomic
       where a.app = any(p.ids_before) or a.app = any(p.app_ids)
     ) c
     group by p.day, p.store, p.list
-  ), moves as materialized (
-    select e.*, w.own_moved, w.own_change, w.competitors_change, e.compared >= 0.8 * e.due as is_enough
-    from everybody e left join watched w on w.day = e.day and w.store = e.store and w.list = e.list
+  )
+  select e.day, e.store, e.list, e.due, e.compared, e.compared >= 0.8 * e.due, e.moved, w.own_moved,
+    w.own_change, w.competitors_change
+  from everybody e left join watched w on w.day = e.day and w.store = e.store and w.list = e.list;
+end;
+comment on function market_days(text, date, date, text, text, integer) is
+  'What market_moves compares with the usual: by day, store and kind of list, how far all apps and the '
+  'watched ones moved since in_back days before.';
+
+create or replace function market_moves(
+  in_project text, from_day date, to_day date, in_tag text default null, in_location text default null,
+  in_back integer default 1, in_usual integer default 14, in_times numeric default 2
+) returns table (
+  day date, store text, list text, due integer, compared integer, moved numeric, usual numeric, times numeric,
+  own_moved numeric, own_usual numeric, own_change numeric, competitors_change numeric, verdict text
+) language sql stable parallel safe
+begin atomic
+  with moves as (
+    select * from market_days(in_project, from_day - in_usual, to_day, in_tag, in_location, in_back)
   )
   select m.day, m.store, m.list, m.due, m.compared, round(v.moved, 2), round(u.usual, 2),
     round(v.moved / nullif(u.usual, 0), 1), round(v.own_moved, 2), round(u.own_usual, 2),

@@ -68,7 +68,7 @@ create or replace function entered_left_top(
   movement text, rank_before integer, rank_after integer, instead text[], target_id integer, app integer
 ) language sql stable parallel safe
 begin atomic
-  with top as materialized (
+  with top as (
     select d.target_id, d.day, d.app_ids[:in_top] as app_ids from list_daily(in_project, from_day, from_day) d
     union all
     select d.target_id, d.day, d.app_ids[:in_top] from list_daily(in_project, to_day, to_day) d

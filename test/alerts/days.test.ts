@@ -193,3 +193,39 @@ test('what is told of a day is what visibility_change says of it, to the depth o
   assert.deepEqual([...told], [...said])
   assert.ok(told.length >= 5)
 })
+
+describe('the market', () => {
+  /** Ours first, and 20 others, which change places two by two every day: by 20/21 places on average. */
+  const others = Array.from({ length: 20 }, (_, n) => String(30 + n))
+  const turn = (day: number) => ['1001', ...others.map((_, n) => String(30 + (n ^ (day % 2))))]
+  const fallen = [...others.slice(0, 5), '1001', ...others.slice(5)]
+  const shuffled = [...fallen.slice(7), ...fallen.slice(0, 7)]
+
+  test('that moved twice as far as usual is told, and own apps that did so alone, by tag', async () => {
+    await watchFive({ tags: ['core'] })
+    await list.addRule({ kind: 'market_moved', threshold: 2, tag: 'core' })
+    await list.addRule({ kind: 'market_moved', name: 'other', threshold: 2, tag: 'other' })
+    for (const day of [1, 2, 3, 4])
+      await measure(
+        day,
+        KEYWORDS.map(() => turn(day)),
+      )
+    assert.deepEqual(await list.look(), [])
+    await measure(
+      5,
+      KEYWORDS.map(() => fallen),
+    )
+    // Ours fell by five, and five rose by one: 10 places of 21 apps.
+    assert.deepEqual(await list.look(), ['market_moved 03-05 0.95→0.48'])
+    await measure(
+      6,
+      KEYWORDS.map(() => shuffled),
+    )
+    assert.deepEqual(await list.look(), ['market_moved 03-06 0.95→9.33'])
+    const rows = await list.sql`select detail ->> 'verdict' as verdict from alert_event order by slot`
+    assert.deepEqual(
+      rows.map(({ verdict }) => verdict),
+      ['own', 'everybody'],
+    )
+  })
+})

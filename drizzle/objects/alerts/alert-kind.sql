@@ -24,6 +24,8 @@ from (values
     0.0001, 1000000),
   ('new_app', 'an app that the project does not watch, and that came into the top N of so many keywords',
     '{threshold,store,keyword,tag,top,compared_with}', '{threshold,top}', 'keywords', 0.0001, 1000000),
+  ('market_moved', 'everybody that moved so far, or own apps alone (`market_moves`)',
+    '{threshold,store,tag}', '{threshold}', 'times as far as usual', 1.1, 1000),
   ('rating_below', 'the rating on an app’s page', '{threshold,store,app_id,role}', '{threshold}', 'stars',
     1, 5),
   ('rating_dropped', 'the rating against a day before', '{threshold,store,app_id,role,compared_with}',

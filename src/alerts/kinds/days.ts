@@ -3,10 +3,11 @@
  * fifths can be compared.
  */
 
+import type { Store } from '../../service/functions.ts'
 import { nameSome } from '../../text/names.ts'
-import { countOf } from '../../text/words.ts'
+import { countOf, STORE_NAMES } from '../../text/words.ts'
 import type { ToldEvent } from '../event.ts'
-import { type AlertKind, LISTS, MEANS_LIST, PROJECT, RANKS, SLOT, STORE_AND_APP } from './kind.ts'
+import { type AlertKind, LISTS, MEANS_LIST, OF_SLOT, PROJECT, RANKS, SLOT, STORE_AND_APP } from './kind.ts'
 
 const ENOUGH = 0.8
 /** Keywords that an event names. */
@@ -156,4 +157,47 @@ const newApp: AlertKind = {
   },
 }
 
-export const DAY_KINDS: readonly AlertKind[] = [visibilityMoved, shareOfVoiceMoved, topCountMoved, newApp]
+const marketMoved: AlertKind = {
+  name: 'market_moved',
+  tells: 'everybody that moved so far, or own apps alone (`market_moves`)',
+  takes: ['store', 'tag'],
+  threshold: { counts: 'times as far as usual', from: 1.1, to: 1000 },
+  isOfDay: true,
+  source: OF_SLOT,
+  select: `
+    select r.id as rule_id, format('%s:%s', m.store, m.list) as subject, ${dayBegins('0')} as slot,
+      ${dayBegins('1')} as compared_slot, m.usual as before, m.moved as after,
+      jsonb_build_object('store', m.store, 'list', m.list, 'tag', r.tag, 'verdict', m.verdict,
+        'own_moved', m.own_moved, 'own_change', m.own_change) as detail
+    from rule r
+    join project p on p.name = ${PROJECT}
+    cross join lateral (select (${SLOT} at time zone p.timezone)::date as day) d
+    cross join lateral market_moves(${PROJECT}, d.day, d.day, r.tag, in_times => r.threshold::numeric) m
+    where r.kind = 'market_moved' and (r.store is null or r.store = m.store)
+      and m.verdict in ('everybody', 'own')`,
+  sentence: (event) => {
+    const { before, after, detail, since } = event
+    const store = STORE_NAMES[detail.store as Store]
+    const own = `${places(detail.own_moved)} (${describeClimb(Number(detail.own_change ?? 0))})`
+    const where = `${store}${describeScope(event)}`
+    if (detail.verdict === 'own')
+      return `only your apps moved in ${where}: by ${own}; all apps by ${places(after)}, as usual${since}.`
+    const usual = `where ${Number(before)} is usual`
+    return `all of ${where} moved: apps by ${places(after)}, ${usual}; your apps by ${own}${since}.`
+  },
+}
+
+const places = (count: unknown) => `${Number(count ?? 0)} places on average`
+
+function describeClimb(change: number): string {
+  if (change === 0) return 'as many up as down'
+  return `${Math.abs(change)} ${change > 0 ? 'up' : 'down'}`
+}
+
+export const DAY_KINDS: readonly AlertKind[] = [
+  visibilityMoved,
+  shareOfVoiceMoved,
+  topCountMoved,
+  newApp,
+  marketMoved,
+]

@@ -272,6 +272,30 @@ export interface Annotation {
   readonly text: string
 }
 
+/** So many events of the span are looked into, the latest. */
+export const MOST_IMPACTS = 4
+
+/** What changed with a release, a change of the title or a note: function `impact`, of an own app. */
+export interface Impact {
+  readonly day: Day
+  readonly app: number
+  /** What happened on the day, in the words of the note or the release. */
+  readonly event: string
+  /** Keywords with a word that was added to the title or subtitle, or removed; the others; all. */
+  readonly lists: 'all' | 'added' | 'removed' | 'others'
+  readonly words: readonly string[]
+  readonly compared: number
+  /** Mean ranks in the days before and from it on; null where it ranked in neither. */
+  readonly before: number | null
+  readonly after: number | null
+  /** Places climbed, and those that competitors climbed on the same keywords. */
+  readonly change: number | null
+  readonly competitors: number | null
+  /** How far it is from where it was, and how far all apps of the same keywords are. */
+  readonly moved: number | null
+  readonly everybody: number | null
+}
+
 /** What the store said of an app in one place. Null where it was not asked, or did not say. */
 export interface Ratings {
   readonly app: number
@@ -385,6 +409,7 @@ export interface Report {
   readonly products: readonly ProductRank[]
   readonly changes: readonly ListingChange[]
   readonly annotations: readonly Annotation[]
+  readonly impacts: readonly Impact[]
   readonly ratings: readonly Ratings[]
   readonly reviewCounts: readonly ReviewCount[]
   /** Of one and two stars, the latest first. */

@@ -9,6 +9,7 @@ import { type Day, type Report, SPANS, type Span } from './model.ts'
 import { readCoverage, readMoney } from './read-books.ts'
 import { readComparisons, readDuels } from './read-changes.ts'
 import { readHolders, readProducts, readSegments, readUnwatched } from './read-holders.ts'
+import { readImpacts } from './read-impacts.ts'
 import { readApps, readRanks, readStandings } from './read-ranks.ts'
 import { readAnnotations, readChanges, readRatings, readReviews } from './read-store.ts'
 import type { Scope } from './scope.ts'
@@ -91,6 +92,7 @@ async function read(tx: Transaction, query: ReportQuery): Promise<Report> {
     products: await readProducts(tx, scope),
     changes: await readChanges(tx, scope),
     annotations: await readAnnotations(tx, scope, apps),
+    impacts: await readImpacts(tx, scope),
     ratings: await readRatings(tx, scope),
     ...(await readReviews(tx, scope)),
     coverage: await readCoverage(tx, scope),

@@ -77,6 +77,28 @@ async function fillHistory(): Promise<void> {
 }
 
 describe('a report', () => {
+  test('says what a release changed, like for like, against competitors and everybody', () => {
+    // The days before it end on the 1st, those from it on are the 2nd and the 3rd. Yoga goes from 1 to 101,
+    // chess from 1 to 2, which is the middle of none and 2; the competitor stays second.
+    assert.deepEqual(report.impacts, [
+      {
+        day: '2026-11-02',
+        app: 0,
+        event: '1.0 → 1.1',
+        lists: 'all',
+        words: [],
+        compared: 2,
+        before: 1,
+        after: 51.5,
+        change: -50.5,
+        competitors: 0,
+        moved: 50.5,
+        everybody: 1,
+      },
+    ])
+    assert.match(renderPage(report), /1\.0 → 1\.1<small>Mine<\/small><\/td><td class="text">all: 2 keywords/)
+  })
+
   test('has the days of the project from the first to the last of its history, in its own time zone', () => {
     assert.deepEqual(report.days, ['2026-11-01', '2026-11-02', '2026-11-03'])
     assert.equal(report.timezone, 'America/New_York')

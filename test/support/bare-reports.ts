@@ -9,7 +9,7 @@ const UNRANKED = { standings: [], comparisons: [], distribution: [], duels: [] }
 
 /** The same as a project begins: nothing watched, no own app, no competitor, nothing to rank an app on. */
 export function makeBareReports(report: Report): Readonly<Record<string, Report>> {
-  const nothing = { ...UNRANKED, series: [], lists: [], changes: [], annotations: [] }
+  const nothing = { ...UNRANKED, series: [], lists: [], changes: [], annotations: [], impacts: [] }
   const empty = { ...report, ...nothing, ratings: [], reviewCounts: [], lowReviews: [] }
   const own = report.series.filter(({ app }) => report.apps[app]?.role === 'own')
   return {

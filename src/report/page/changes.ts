@@ -1,10 +1,11 @@
-/** What changed on the pages of the apps in their stores: a row a release, with the words that came and went. */
+/** What changed on the pages of the apps: a row a release, with the words that came and went. */
 import { diffWords } from 'diff'
 import { formatDay } from '../../text/days.js'
 import { countOf, formatCount } from '../../text/words.ts'
 import { type ListingChange, MOST_ANNOTATIONS, type Report } from '../model.ts'
 import { nameApp } from '../summary.ts'
 import { showNothing } from './figure.ts'
+import { showImpacts } from './impacts.ts'
 import { html, type Markup, NOTHING } from './markup.ts'
 
 const RELEASES_SHOWN = 60
@@ -33,6 +34,7 @@ export function showChanges(report: Report): Markup {
   return html`<section id="changes" aria-labelledby="changes-title">
 <h2 id="changes-title">Changes in the stores</h2>
 ${showNotes(report)}
+${showImpacts(report)}
 ${rows.length === 0 ? showNothing('No page of an app has changed, or none is followed.') : table}</section>`
 }
 

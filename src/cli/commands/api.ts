@@ -6,7 +6,7 @@ export const api = command({
   name: 'api',
   group: 'The service',
   summary:
-    'call one endpoint of the service by hand; what it posts is charged, and counts in no budget here, ' +
+    'call one endpoint by hand; what it posts is charged and in no budget here, ' +
     'but for app_listings/search/live',
   arguments: {
     endpoint: argument('<endpoint>', 'one of those below', oneOf('endpoint', API_ENDPOINTS)),

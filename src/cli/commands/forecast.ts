@@ -5,7 +5,7 @@ import { interval, priority, wholeNumber } from '../option-values.ts'
 export const forecast = command({
   name: 'forecast',
   group: 'Look',
-  summary: 'show what the watches cost a day and a month, or would, and which budget ends; buys nothing',
+  summary: 'show what the watches cost a day and a month, or would, and which budget ends',
   options: {
     every: option(
       '<interval>',

@@ -4,7 +4,7 @@ import { interval, priority, wholeNumber } from '../option-values.ts'
 export const watch = command({
   name: 'watch',
   group: 'Watch',
-  summary: 'watch keywords, with defaults that it tells; --from-app proposes keywords instead',
+  summary: 'watch keywords, with defaults it tells; --from-app proposes keywords',
   arguments: { keywords: argument('[keyword...]', 'as people type them into the search of the store') },
   options: {
     app: repeated(option('<id>', 'an app of the project, by its id or address; may be repeated')),

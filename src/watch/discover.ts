@@ -1,0 +1,204 @@
+/**
+ * Proposes keywords to watch, from what is bought already: the titles of what ranks on the lists of a
+ * project, the pages of its apps and competitors, and the apps that these show beside them.
+ */
+import type { Database } from '../db/database.ts'
+import type { Store } from '../service/functions.ts'
+import { countWords, listPhrases } from './phrases.ts'
+
+/** Days in which a list or a page has to be measured. */
+const RECENT_DAYS = 31
+const DEEPEST_RANK = 30
+/** An app that stands beside a watched one, and the page of one, of what an app on the lists is worth. */
+const PAGE_SHARE = 0.5
+/** What so many words are worth: one word names a market, two or three what somebody wants. */
+const WORTH_OF_WORDS: readonly number[] = [0, 0.2, 1, 0.9]
+/** A phrase within a longer one is left out where so many of its apps have the longer one. */
+const SAME_APPS = 0.8
+const EXAMPLES = 3
+
+export interface DiscoverQuery {
+  readonly project: string
+  /** From the texts of this app alone, and of what ranks on the keywords on which it ranks. */
+  readonly app?: string
+  /** Name of a location, or the ISO code of a country. */
+  readonly country?: string
+  readonly limit: number
+  /** Titles from elsewhere, such as a search in the service's listings. */
+  readonly titles?: readonly string[]
+}
+
+export interface Candidate {
+  readonly project: string
+  readonly store: Store
+  readonly keyword: string
+  readonly location: string
+  readonly locationCode: number
+  readonly language: string
+  /** From 100, the best one of its place. */
+  readonly score: number
+  /** Apps of whose title or page it is a part, and some of their titles. */
+  readonly apps: number
+  readonly examples: readonly string[]
+  /** The watched keyword whose results have it most: where it belongs. */
+  readonly near: string
+}
+
+/** A text, and what a phrase in it is worth. `of` tells apps of one developer from others. */
+interface Source {
+  readonly store: Store
+  readonly location: string
+  readonly locationCode: number
+  readonly language: string
+  readonly of: string
+  readonly title: string
+  readonly text: string
+  readonly strength: number
+  readonly near: string | null
+}
+
+/** The best first, place by place; none that the project watches there. */
+export async function discover(
+  db: Pick<Database, 'sql'>,
+  query: DiscoverQuery,
+): Promise<readonly Candidate[]> {
+  const sources = (await readSources(db, query)).toSorted(
+    (a, b) => b.strength - a.strength || a.title.localeCompare(b.title),
+  )
+  const watched = new Set(
+    (await readWatched(db, query.project)).map((row) => keyOf(row.store, row.locationCode, row.keyword)),
+  )
+  return [...Map.groupBy(sources, placeOf).values()]
+    .flatMap((own) => scorePlace(own, query, watched))
+    .toSorted((a, b) => b.score - a.score || a.keyword.localeCompare(b.keyword))
+    .slice(0, query.limit)
+}
+
+const placeOf = ({ store, locationCode, language }: Source) => `${store} ${locationCode} ${language}`
+
+/** As the store takes it: without regard to case and spaces. */
+const keyOf = (store: string, place: number, keyword: string) =>
+  `${store} ${place} ${keyword.normalize('NFKC').toLowerCase().replaceAll(' ', '')}`
+
+async function readWatched({ sql }: Pick<Database, 'sql'>, project: string) {
+  return sql<{ store: Store; locationCode: number; keyword: string }[]>`
+    select store, location_code as "locationCode", keyword from project_list
+    where project = ${project} and list = 'keyword' and ended_at is null`
+}
+
+/** What ranks counts by the weight of its keywords and where it stands; a page by the mean of these. */
+async function readSources({ sql }: Pick<Database, 'sql'>, query: DiscoverQuery): Promise<Source[]> {
+  const { project, app = null, country = null, titles = [] } = query
+  return sql<Source[]>`
+    with today as (
+      select (storerank_now() at time zone p.timezone)::date as day from project p where p.name = ${project}
+    ), ends as (
+      select e.*, l.country_iso_code from today t
+      cross join lateral list_ends(${project}, t.day - ${RECENT_DAYS}::integer, t.day) e
+      left join location l on l.store = e.store and l.code = e.location_code
+      where e.list = 'keyword' and e.language is not null and (${country}::text is null
+        or lower(${country}::text) in (lower(e.location), lower(l.country_iso_code)))
+        and (${app}::text is null or exists (
+          select from project_apps(${project}) a where a.app_id = ${app} and a.app = any(e.last_ids)))
+    ), ranked as (
+      select e.store, e.location, e.location_code, e.language, n.title,
+        coalesce(n.developer, n.app_id) as of, sum(w.worth) as strength,
+        (array_agg(e.keyword order by w.worth desc, e.keyword))[1] as near
+      from ends e
+      cross join lateral unnest(e.last_ids[:(${DEEPEST_RANK}::integer)]) with ordinality h (app, rank)
+      cross join lateral (select greatest(e.weight, 0.1) / h.rank as worth) w
+      join app_name n on n.app = h.app
+      where n.title is not null
+      group by e.store, e.location, e.location_code, e.language, n.app, n.title, n.developer, n.app_id
+    ), place as (
+      select r.store, r.location, r.location_code, r.language, ${PAGE_SHARE} * avg(r.strength) as strength
+      from ranked r group by r.store, r.location, r.location_code, r.language
+    ), page as (
+      select distinct on (l.target_id) l.* from app_listing l cross join today t
+      where l.project = ${project} and l.day > t.day - ${RECENT_DAYS}::integer
+        and l.slot > storerank_now() - make_interval(days => ${RECENT_DAYS + 2}::integer)
+        and (${app}::text is null or l.app_id = ${app})
+      order by l.target_id, l.slot desc
+    ), texts as (
+      select p.store, p.language, p.app_id as of, p.title, concat_ws(E'\n', p.subtitle, p.description) as text
+      from page p
+      union all
+      select p.store, p.language, s ->> 'appId', s ->> 'title', s ->> 'title'
+      from page p cross join lateral jsonb_array_elements(p.similar_apps) s
+      union all
+      select o.store, o.language, t.title, t.title, t.title
+      from (select distinct store, language from place) o cross join unnest(${[...titles]}::text[]) t (title)
+    )
+    select r.store, r.location, r.location_code as "locationCode", r.language, r.of, r.title, r.title as text,
+      r.strength, r.near
+    from ranked r
+    union all
+    select p.store, p.location, p.location_code, p.language, t.of, t.title, t.text, p.strength, null
+    from texts t join place p on p.store = t.store and p.language = t.language
+    where t.title is not null`
+}
+
+interface Found {
+  strength: number
+  readonly of: Set<string>
+  readonly titles: Set<string>
+  readonly near: Map<string, number>
+}
+
+function scorePlace(
+  sources: readonly Source[],
+  { project }: DiscoverQuery,
+  watched: ReadonlySet<string>,
+): Candidate[] {
+  const [first] = sources
+  if (first === undefined) return []
+  const { store, location, locationCode, language } = first
+  const candidates = withoutParts(collect(sources, language))
+    .filter(([phrase]) => !watched.has(keyOf(store, locationCode, phrase)))
+    .map(([keyword, found]) => ({
+      keyword,
+      found,
+      worth: found.strength * Math.log2(1 + found.of.size) * (WORTH_OF_WORDS[countWords(keyword, language)] ?? 0.5),
+    }))
+  const best = Math.max(...candidates.map(({ worth }) => worth))
+  return candidates.map(({ keyword, found, worth }) => ({
+    ...{ project, store, keyword, location, locationCode, language },
+    score: Math.round((1000 * worth) / best) / 10,
+    apps: found.of.size,
+    examples: [...found.titles].slice(0, EXAMPLES),
+    near: [...found.near].toSorted((a, b) => b[1] - a[1])[0]?.[0] ?? '',
+  }))
+}
+
+/** Each phrase that apps of two developers have: what one alone has is its name. */
+function collect(sources: readonly Source[], language: string): [string, Found][] {
+  const phrases = new Map<string, Found>()
+  for (const { text, of, title, strength, near } of sources) {
+    for (const phrase of listPhrases(text, language)) {
+      const found = phrases.get(phrase) ?? { strength: 0, of: new Set(), titles: new Set(), near: new Map() }
+      phrases.set(phrase, found)
+      found.strength += strength
+      found.of.add(of)
+      found.titles.add(title)
+      if (near !== null) found.near.set(near, (found.near.get(near) ?? 0) + strength)
+    }
+  }
+  return [...phrases].filter(([, { of }]) => of.size > 1)
+}
+
+/** `studio` is none where nearly all that have it have `yoga studio`. */
+function withoutParts(phrases: readonly [string, Found][]): readonly [string, Found][] {
+  const covered = new Set<string>()
+  const known = new Map(phrases)
+  for (const [longer, { of }] of phrases) {
+    const words = longer.split(' ')
+    for (let from = 0; from < words.length; from += 1) {
+      for (let to = from + 1; to <= words.length; to += 1) {
+        const part = words.slice(from, to).join(' ')
+        const found = part === longer ? undefined : known.get(part)
+        if (found !== undefined && of.size >= SAME_APPS * found.of.size) covered.add(part)
+      }
+    }
+  }
+  return phrases.filter(([phrase]) => !covered.has(phrase))
+}

@@ -35,11 +35,12 @@ interface ExportOptions {
   /** Default: by the name of the file. */
   readonly format?: ExportFormat
   readonly out?: string
+  readonly wide: boolean
 }
 
 /** @throws ConfigurationError for a format that the rows cannot have, or not there */
 function chooseFormat(
-  { what, format, out }: ExportOptions,
+  { what, format, out, wide }: ExportOptions,
   { stdout }: Pick<CommandContext, 'stdout'>,
 ): ExportFormat {
   const ending = extname(out ?? '')
@@ -50,7 +51,7 @@ function chooseFormat(
     )
   }
   const chosen = format ?? FORMATS_BY_NAME[ending.toLowerCase()] ?? 'csv'
-  if (FILES_BY_NAME.has(what) && chosen !== 'csv') {
+  if (FILES_BY_NAME.has(what) && (chosen !== 'csv' || wide)) {
     throw new ConfigurationError('Watches and alerts are exported as CSV, which `storerank import` reads.')
   }
   if (chosen === 'parquet' && out === undefined && stdout.isTTY) {
@@ -70,7 +71,7 @@ export async function exportRows(
   const opened =
     kinds !== undefined
       ? await openWatchExport(db, kinds)
-      : await openExport(db.url, what, { format, signal })
+      : await openExport(db.url, what, { format, isWide: options.wide, signal })
   try {
     if (out !== undefined)
       return await toFile(opened, resolve(out), {

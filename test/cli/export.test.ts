@@ -29,6 +29,21 @@ test('the format goes by the file or what is asked for; without a file it is CSV
   assert.equal((await readFile(out)).subarray(0, 4).toString(), 'PAR1')
 })
 
+test('wide, each day is a column, in order, with one row a keyword', async () => {
+  const rows = `(values ('yoga', date '2026-03-10', 7), ('calm', '2026-03-09', 1),
+    ('yoga', '2026-03-09', null), ('it''s', '2026-03-10', 3)) v (keyword, day, rank)`
+  const ask = (query: string) => callCommand(['export', query, '--wide'], { env })
+  assert.equal(
+    (await ask(`select keyword, day, rank from ${rows}`)).stdout,
+    "keyword,2026-03-09,2026-03-10\ncalm,1,\nit's,,3\nyoga,,7\n",
+  )
+  assert.equal(
+    (await ask(`select day, keyword, rank from ${rows}`)).stdout,
+    "day,calm,it's,yoga\n2026-03-09,1,,\n2026-03-10,,3,7\n",
+  )
+  assert.match((await ask('select 1 as a, 2 as b')).stderr, /--wide takes a SELECT of three columns or more/)
+})
+
 test('an export that fails leaves the file as it was, and nothing beside it', async () => {
   const out = join(folder, 'ranks.csv')
   await callCommand(['export', 'select 1 as n', '--out', out], { env })

@@ -20,9 +20,13 @@ export interface Export {
 export async function openExport(
   url: string,
   what: string,
-  { format, signal }: { readonly format: ExportFormat; readonly signal: AbortSignal },
+  {
+    format,
+    isWide = false,
+    signal,
+  }: { readonly format: ExportFormat; readonly isWide?: boolean; readonly signal: AbortSignal },
 ): Promise<Export> {
-  const source = await openSource(url, what, { isJson: format === 'jsonl', signal })
+  const source = await openSource(url, what, { isJson: format === 'jsonl', isWide, signal })
   let rows = 0
   const counted = countRows(source, (count) => {
     rows += count

@@ -20,10 +20,14 @@ export interface Source {
 export interface SourceOptions {
   /** One column instead, `line`: each row as a JSON object. */
   readonly isJson: boolean
+  /** The last but one column becomes headings, and the last one what stands below them. */
+  readonly isWide?: boolean
   readonly signal: AbortSignal
 }
 
 const ROWS_AT_ONCE = 1000
+/** A table of Postgres has at most 1600. */
+const MOST_HEADINGS = 1500
 
 /**
  * @param what the name of a table or view, or SQL that selects
@@ -36,7 +40,8 @@ export async function openSource(url: string, what: string, options: SourceOptio
     settings: { ...SEMANTIC_SETTINGS, ...PLANNING_SETTINGS, default_transaction_read_only: 'on' },
   })
   try {
-    const query = await toQuery(session, what)
+    const asked = await toQuery(session, what)
+    const query = options.isWide ? await widen(session, asked, options.signal) : asked
     const described = await session.describe(`select * from (${query}\n) as q`)
     const names = uniqueNames(described.map(({ name }) => name))
     const columns = described.map(({ type }, n) => ({ name: names[n] ?? '', type }))
@@ -78,6 +83,31 @@ async function toQuery(session: Session, what: string): Promise<string> {
   const names = relations.map(({ name }) => name)
   if (names.includes(text)) return `select * from ${quote(text)}`
   throw new ConfigurationError(`There is no view ${JSON.stringify(text)}.${didYouMean(text, names)}`)
+}
+
+/** A row for each combination of the other columns, in their order, with a column for each heading. */
+async function widen(session: Session, query: string, signal: AbortSignal): Promise<string> {
+  const names = uniqueNames(
+    (await session.describe(`select * from (${query}\n) as q`)).map(({ name }) => name),
+  )
+  const [keys, heading = '', value = ''] = [names.slice(0, -2), ...names.slice(-2).map(quote)]
+  if (keys.length === 0)
+    throw new ConfigurationError('--wide takes a SELECT of three columns or more: a row, a heading, a value.')
+  const from = `from (${query}\n) as q (${names.map(quote).join(', ')})`
+  const headings: string[] = []
+  const distinct = `select h::text from (select distinct ${heading} as h ${from}) q
+    where h is not null order by h`
+  for await (const rows of session.readCells(distinct, ROWS_AT_ONCE, signal))
+    headings.push(...rows.map(([cell]) => cell ?? ''))
+  if (headings.length > MOST_HEADINGS)
+    throw new ConfigurationError(`--wide would make ${headings.length} columns; ${MOST_HEADINGS} at most.`)
+  const cells = headings.map(
+    (text) =>
+      `(array_agg(${value}) filter (where ${heading}::text = '${text.replaceAll("'", "''")}'))[1]
+        as ${quote(text)}`,
+  )
+  const numbers = keys.map((_, n) => n + 1).join(', ')
+  return `select ${[...keys.map(quote), ...cells].join(', ')} ${from} group by ${numbers} order by ${numbers}`
 }
 
 /** Two columns of one name would hide each other: the second gets a number by which no other is called. */

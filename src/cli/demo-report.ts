@@ -57,6 +57,7 @@ export const TRY_NEXT: readonly (readonly [question: string, command: string])[]
       `'not measured' order by slot, rule, keyword"`,
   ],
   ['What did it cost?', 'sql "select project, sum(spent_usd) as usd from spend_daily group by 1 order by 1"'],
+  ['What else could we watch?', 'discover --project fitness --country US --limit 8'],
   ['The latest day, in the terminal:', 'report --project fitness'],
 ]
 
@@ -79,7 +80,7 @@ export function describeDemo(
     pages.map(({ href }) => verbatim(`  ${href}`)),
     heading(
       'Ask the database, for which it is still the evening of the last day ' +
-        '(docs/questions.md has 44 questions):',
+        '(docs/questions.md has 52 questions):',
     ),
     verbatim(`  export STORERANK_HOME=${folder}`),
     TRY_NEXT.map(([question, command]) => verbatim(`  # ${question}\n  ${nameCommand()} ${command}`)),

@@ -74,6 +74,7 @@ export const EVENTS: readonly StoreEventInput[] = [
     words: ['chair', 'prenatal'],
     overDays: 3,
   },
+  { day: '2026-09-26', store: 'android_store', appId: '*', shuffle: 0.4 },
   {
     day: '2026-09-28',
     store: 'ios_store',
@@ -118,6 +119,7 @@ const LINES: readonly (readonly [day: string, text: string])[] = [
   ['2026-09-17', 'three keywords are added'],
   ['2026-09-20', 'the budget of the project is too small for a day'],
   ['2026-09-23', 'Ashlune 3.3.0 crashes at the start: bad reviews, and ranks fall'],
+  ['2026-09-26', 'the Android store ranks by other rules: everybody moves'],
   ['2026-09-28', 'Ashlune 3.3.1 mends it'],
 ]
 

@@ -51,6 +51,7 @@ fitness,ios_store,1480010033,competitor,2840,en,true,false
 fitness,android_store,com.ashlune.yoga,own,2840,en,true,
 fitness,android_store,com.stilmora.meditation,competitor,2840,en,false,
 learning,ios_store,1480010058,own,2840,en,true,true
+learning,ios_store,1224058329,own,2840,en,false,false
 learning,ios_store,1480010082,competitor,2840,en,true,false
 learning,ios_store,1480010108,competitor,2840,en,false,false
 learning,android_store,com.numberwren.math,own,2840,en,true,
@@ -89,6 +90,7 @@ visibility fell by a third,fitness,visibility_moved,,,,,,,down,33,7 days,critica
 the rating is below 4.5,fitness,rating_below,ios_store,1480010017,,,,,,4.5,,
 the rating fell by 0.1,fitness,rating_dropped,ios_store,1480010017,,,,,,0.1,7 days,
 autumn keywords moved,fitness,top_count_moved,,,,,autumn,10,,2,,info
+everybody moved,fitness,market_moved,,,,,,,,2,,
 not measured,fitness,not_measured,,,,,,,,1,,
 the budget is nearly used,fitness,budget_used,,,,,,,,90,,
 the balance is low,fitness,balance_low,,,,,,,,3,,critical

@@ -5,7 +5,7 @@
  */
 
 import { ANCHORS, type Anchor } from './anchors.ts'
-import { type AppEvents, eventsByApp, type StoreEvent } from './events.ts'
+import { type AppEvents, eventsByApp, type StoreEvent, WHOLE_STORE } from './events.ts'
 import { fraction, hashText, mix, pick } from './hash.ts'
 import { tokenize } from './keyword.ts'
 import type { Store } from './offers.ts'
@@ -32,6 +32,8 @@ export type App = {
 /** The apps of one store and the index over their titles, topics and developers. */
 export type Catalogue = {
   store: Store
+  /** What happens to the store as a whole. */
+  events: AppEvents
   findApp(id: string): App | undefined
   appsWithTitleWord(word: string): readonly App[]
   appsOfTopic(topic: Topic): readonly App[]
@@ -140,12 +142,20 @@ const groupBy = <Key>(apps: readonly App[], keysOf: (app: App) => readonly Key[]
   return groups
 }
 
-const addEvents = (apps: ReadonlyMap<string, App>, events: readonly StoreEvent[], store: Store): void => {
-  for (const [id, own] of eventsByApp(events, store)) {
+/** Returns those of the whole store. */
+const addEvents = (
+  apps: ReadonlyMap<string, App>,
+  events: readonly StoreEvent[],
+  store: Store,
+): AppEvents => {
+  const byApp = eventsByApp(events, store)
+  for (const [id, own] of byApp) {
     const app = apps.get(id)
+    if (id === WHOLE_STORE) continue
     if (!app) throw new Error(`An event names the app ${id}, which the ${store} does not have.`)
     app.events = own
   }
+  return byApp.get(WHOLE_STORE) ?? NO_EVENTS
 }
 
 /**
@@ -163,13 +173,14 @@ export const buildCatalogue = (
   for (const app of [...flagships, ...realApps.map(describeRealApp), ...inventApps(store, seed)]) {
     if (!all.has(app.id)) all.set(app.id, app)
   }
-  addEvents(all, events, store)
+  const ofStore = addEvents(all, events, store)
   const apps = [...all.values()]
   const byTitleWord = groupBy(apps, (app) => tokenize(app.title))
   const byTopic = groupBy(apps, (app) => (app.topic ? [app.topic] : []))
   const byDeveloper = groupBy(apps, (app) => [app.developer])
   return {
     store,
+    events: ofStore,
     findApp: (id) => all.get(id),
     appsWithTitleWord: (word) => byTitleWord.get(word) ?? [],
     appsOfTopic: (topic) => byTopic.get(topic) ?? [],

@@ -16,7 +16,10 @@ export const StoreEvent = z.strictObject({
   /** A UTC day: `2026-09-12`. */
   day: z.iso.date(),
   store: z.enum(STORES),
+  /** `*` where it is an event of the whole store. */
   appId: z.string().min(1),
+  /** The store ranks by other rules: so much of what it goes by is drawn anew, for all but flagship apps. */
+  shuffle: z.number().min(0).max(2).default(0),
   /** Before this day nothing finds the app. */
   launch: z.literal(true).optional(),
   title: Text,
@@ -45,6 +48,7 @@ type ChangedText = 'title' | 'subtitle' | 'version' | 'updateNotes' | 'descripti
 
 /** What happens to one app, the earliest first. `day` counts UTC days since 1970. */
 type AppEvent = Omit<StoreEvent, 'day'> & { day: number }
+export const WHOLE_STORE = '*'
 export type AppEvents = readonly AppEvent[]
 
 /** The rating moves by this part of an event's stars with every day. */

@@ -5,7 +5,7 @@
 
 import { ANCHORS } from './anchors.ts'
 import type { App, Catalogue } from './catalogue.ts'
-import { isInStore, placesMoved } from './events.ts'
+import { type AppEvents, isInStore, placesMoved } from './events.ts'
 import { fraction, hashText, mix, pick } from './hash.ts'
 import { isGibberish, tokenize } from './keyword.ts'
 import { remember } from './remember.ts'
@@ -169,6 +169,12 @@ const isPresent = (app: App, pairHash: number, search: Search): boolean => {
   )
 }
 
+/** What a store goes by since it ranks by other rules. */
+const shuffled = (events: AppEvents, pairHash: number, day: number): number =>
+  events
+    .filter((event) => event.day <= day)
+    .reduce((sum, event) => sum + event.shuffle * fraction(mix(pairHash, event.day)), 0)
+
 const scoreApp = (app: App, match: number, pairHash: number, placeHash: number, day: number): number =>
   match +
   1.2 * app.popularity +
@@ -219,7 +225,9 @@ const rank = (
     .filter(({ app, pairHash }) => !anchored.includes(app) && isPresent(app, pairHash, search))
     .map(({ app, score, pairHash }) => ({
       app,
-      score: scoreApp(app, score, pairHash, placeHash, search.day),
+      score:
+        scoreApp(app, score, pairHash, placeHash, search.day) +
+        shuffled(catalogue.events, pairHash, search.day),
     }))
     .sort((left, right) => right.score - left.score || left.app.hash - right.app.hash)
     .map(({ app }) => app)

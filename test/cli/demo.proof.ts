@@ -11,6 +11,8 @@ import { TRY_NEXT } from '../../src/cli/demo-report.ts'
 import { attachEmbedded } from '../../src/embedded/attach.ts'
 import { answerQuestions, readQuestions } from '../demo/questions.ts'
 import { checkColumns, checkLines, choose, fill, readDashboards } from '../grafana/panels.ts'
+import { type Months, readMonth } from '../questions/month.ts'
+import { QUESTIONS as WEEK_QUESTIONS } from '../questions/thirty.ts'
 import { querySql, runCommand, startCommand } from '../support/command.ts'
 import { isAlive, makeEmptyHome, until } from '../support/embedded.ts'
 
@@ -39,9 +41,14 @@ const TOLD: readonly (readonly [day: string, happened: string, rule: string, abo
   ['09-20', 'the budget is too small for the day', 'the budget is nearly used', ''],
   ['09-23', 'Ashlune releases 3.3.0', 'a page changed', 'ios_store 1480010017'],
   ['09-23', 'which crashes: the ranks fall', 'visibility fell by a third', 'ios_store 1480010017'],
+  ['09-23', 'ours alone move far', 'everybody moved', ''],
+  ['09-24', 'and further', 'everybody moved', ''],
   ['09-24', 'more than a place each day', 'Slowbarrow overtook us', 'ios_store 1480010017 chair yoga 2840'],
   ['09-24', 'in Germany', 'yoga left the top 10', 'ios_store 1480010017 yoga 2276'],
   ['09-24', 'in the United States', 'yoga left the top 10', 'ios_store 1480010017 yoga 2840'],
+  ['09-25', 'and further', 'everybody moved', ''],
+  ['09-26', 'and further', 'everybody moved', ''],
+  ['09-26', 'the Android store ranks by other rules', 'everybody moved', ''],
   ['09-25', 'Slowbarrow releases 1.5.2', 'a page changed', 'ios_store 1480010041'],
   ['09-27', 'the reviews are bad', 'the rating is below 4.5', 'ios_store 1480010017'],
   ['09-28', 'Ashlune releases 3.3.1', 'a page changed', 'ios_store 1480010017'],
@@ -67,6 +74,13 @@ const owner: TestContext & { end(): Promise<void> } = (() => {
     },
   } as never
 })()
+
+/** Numbers come as numbers or texts, by their type; an answer has no order. */
+const inOrder = (rows: readonly (readonly unknown[])[]) =>
+  rows
+    .map((row) => row.map((value) => (/^-?\d+(\.\d+)?$/.test(String(value)) ? Number(value) : value)))
+    .map((row) => JSON.stringify(row))
+    .sort()
 
 const pidOfServer = (home: string): number =>
   Number(
@@ -118,6 +132,29 @@ describe('a whole demo', () => {
     )
     assert.deepEqual(changed, [], 'npm run questions writes them anew')
     assert.equal(answered, page)
+  })
+
+  test('answers the questions of a week as they are worked out by hand', async (t) => {
+    const sql = await openDemo(t, home)
+    const months: Months = {
+      fitness: await readMonth(sql, 'fitness'),
+      learning: await readMonth(sql, 'learning'),
+    }
+    assert.ok(WEEK_QUESTIONS.filter(({ on }) => on !== 'sql').length >= 15)
+    for (const { asks, by, answer } of WEEK_QUESTIONS) {
+      const expected = answer(months)
+      if (typeof by === 'string') {
+        const rows = await sql.begin(async (tx) => {
+          await tx`set local role storerank_reader`
+          return tx.unsafe(by).values()
+        })
+        assert.deepEqual(inOrder(rows), inOrder(expected as unknown[][]), asks)
+      } else {
+        const { code, stdout, stderr } = await runCommand(t, [...by], { home })
+        assert.equal(code, 0, stderr)
+        for (const pattern of expected as RegExp[]) assert.match(stdout, pattern, asks)
+      }
+    }
   })
 
   test('gives them whichever plan the database chooses, in whichever time zone', async (t) => {

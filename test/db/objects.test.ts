@@ -176,7 +176,7 @@ async function leaveOlderObjects({ sql }: TestDatabase): Promise<void> {
     grant select on rank_gone to storerank_reader;
     drop function explain_status;
     create function explain_status(said text) returns text language sql return said;
-    drop function project_events, impact;
+    drop function project_events, impact, changed_titles;
     drop function app_changes;
     create function app_changes(text, date, date) returns integer language sql return 1;
     drop function start_missing_watch_periods;

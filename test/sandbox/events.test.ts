@@ -12,11 +12,15 @@ const INFO = { name: 'app_info' }
 const REVIEWS = { name: 'app_reviews' }
 const at = (appId: string, fields: object) => ({ day: DAY, store: 'ios_store' as const, appId, ...fields })
 
+/** Ten days on. */
+const LATER = new Date(Date.parse(DAY) + 10 * DAY_MS).toISOString().slice(0, 10)
+
 const EVENTS = [
   at(FITNESS, { launch: true }),
   at(YOGA, { places: 20, words: ['pilates'], overDays: 4 }),
   at(MEDITATION, { places: -99 }),
   at(FITNESS, { paid: true, words: ['numberwren'] }),
+  { ...at('*', { shuffle: 1 }), day: LATER },
   at(MATHS, {
     version: '77.1.0',
     title: 'Numberwren Anew',
@@ -108,6 +112,22 @@ describe('events', () => {
     assert.ok(Math.max(...stars(true)) <= 3, stars(true).join(' '))
     assert.ok(Math.min(...stars(false)) >= 3, stars(false).join(' '))
     assert.ok((await page(20)).rating.value < old.rating.value - 0.3)
+  })
+
+  test('a store that ranks by other rules moves everybody, but no flagship app', async () => {
+    const moved = async (from: number, to: number) => {
+      const [was = [], is = []] = [
+        await on(from, { keyword: 'yoga' }),
+        await on(to, { keyword: 'yoga' }),
+      ].map(organicIds)
+      const moves = was
+        .filter((id) => is.includes(id))
+        .map((id) => Math.abs(is.indexOf(id) - was.indexOf(id)))
+      return moves.reduce((sum, places) => sum + places, 0) / moves.length
+    }
+    const [usual, then, after] = [await moved(8, 9), await moved(9, 10), await moved(10, 11)]
+    assert.ok(then > 3 * usual && then > 3 * after, `${usual}, ${then}, ${after}`)
+    assert.ok(Math.abs((await rankOn(10, 'yoga', YOGA)) - (await rankOn(9, 'yoga', YOGA))) <= 2)
   })
 
   test('an event of an app that the store does not have is refused at the start', async () => {

@@ -64,7 +64,10 @@ describe('proposed is', () => {
       examples: ['Velton: Yoga Studio', 'Yoga Studio by Baywick', 'Mine'],
       near: 'yoga',
     })
-    assert.deepEqual(others.map(({ keyword, near }) => [keyword, near]), [['sleep sounds', '']])
+    assert.deepEqual(
+      others.map(({ keyword, near }) => [keyword, near]),
+      [['sleep sounds', '']],
+    )
   })
 
   test('by country and app, in languages without spaces, and with titles from elsewhere', async () => {

@@ -9,7 +9,7 @@ import { JOBS } from '../../jobs/index.ts'
 import { openWorkSession } from '../../src/cli/session.ts'
 import type { Receiver } from '../../src/collect/receiver.ts'
 import { readConfig } from '../../src/config.ts'
-import { ConfigurationError } from '../../src/errors.ts'
+import { UnavailableError } from '../../src/errors.ts'
 import { executeJob } from '../../src/queue/job.ts'
 import { listen } from '../../src/queue/listen.ts'
 import { startRunner } from '../../src/queue/runner.ts'
@@ -62,7 +62,7 @@ async function takePort(): Promise<Receiver | null> {
   if (config.postbackUrl === null) return null
   const { hostname: host, port } = new URL(config.postbackUrl.reveal())
   return listen(session.job, { host, port: Number(port) }).catch((error) => {
-    if (error instanceof ConfigurationError) return null
+    if (error instanceof UnavailableError) return null
     throw error
   })
 }

@@ -22,6 +22,7 @@ import { widthOf } from './print.ts'
 const BYTES_PER_KILOBYTE = 1000
 const MOVES_SHOWN = 10
 const REASONS_SHOWN = 10
+const ADVERTISERS_SHOWN = 5
 const SPARKLINE_WIDTH = 30
 /** On a terminal that is narrower than such a table with a long course. */
 const SHORT_SPARKLINE_WIDTH = 8
@@ -135,6 +136,8 @@ export function describeDigest(digest: Digest, isWide: boolean, shown: Shown = A
       describeMoves(`Left the top 10 ${within}`, digest.left),
     ),
     ...of('gaps', describeReasons(digest)),
+    ...of('keywords', describeOpportunities(digest)),
+    ...of('holders', describeAdvertisers(digest)),
     ...of(
       'trends',
       describeVisibility(digest, isWide ? SPARKLINE_WIDTH : SHORT_SPARKLINE_WIDTH),
@@ -158,6 +161,38 @@ function describeMoves(title: string, moves: readonly DigestMove[]): Part {
     heading(`${title} (${formatCount(moves.length)})`),
     table(rows, { right: ['before', 'now', 'change'] }),
     more(moves.length - MOVES_SHOWN),
+  ]
+}
+
+function describeOpportunities({ opportunities }: Digest): Part {
+  if (opportunities.length === 0) return null
+  const rows = opportunities.map(({ keyword, store, place, difficulty, opportunity, weak }) => ({
+    keyword,
+    where: `${nameStore(store)} ${place}`,
+    difficulty: difficulty.toFixed(0),
+    opportunity: opportunity.toFixed(2),
+    'weak in the top 10': weak,
+  }))
+  const right = ['difficulty', 'opportunity', 'weak in the top 10']
+  return [
+    heading('Worth most work (weight × what a better rank wins × how easy it is)'),
+    table(rows, { right }),
+  ]
+}
+
+function describeAdvertisers({ advertisers }: Digest): Part {
+  if (advertisers.length === 0) return null
+  const rows = advertisers.slice(0, ADVERTISERS_SHOWN).map(({ name, store, keywords, days, brands }) => ({
+    app: name,
+    store: nameStore(store),
+    keywords,
+    days,
+    'on your brand': brands.join(', '),
+  }))
+  return [
+    heading('Who advertised on your keywords in the last 30 days'),
+    table(rows, { right: ['keywords', 'days'] }),
+    more(advertisers.length - ADVERTISERS_SHOWN),
   ]
 }
 

@@ -25,6 +25,7 @@ import {
 import { formatPoint, isBetter, isWorse } from './words.ts'
 
 const WEEK_DAYS = 7
+const OPPORTUNITIES = 5
 
 export interface Digest {
   readonly project: string
@@ -47,6 +48,10 @@ export interface Digest {
   readonly unmeasured: readonly { readonly gap: Gap; readonly ranks: number }[]
   readonly reasons: readonly GapReason[]
   readonly visibility: readonly DigestVisibility[]
+  /** The keywords that are worth most work: function `opportunity`, over the last week. */
+  readonly opportunities: readonly DigestOpportunity[]
+  /** Of the last 30 days, those on own brands first. */
+  readonly advertisers: Report['advertisers']
   /** `app` is null for everybody who is not watched; they add up to 100 in each store. */
   readonly shareOfVoice: readonly {
     readonly store: string
@@ -74,6 +79,15 @@ export interface DigestMove {
   readonly movement: Move['movement']
   /** Places climbed, negative when it fell; at least so many where one day did not find it. */
   readonly change: number | null
+}
+
+export interface DigestOpportunity {
+  readonly keyword: string
+  readonly store: string
+  readonly place: string
+  readonly difficulty: number
+  readonly opportunity: number
+  readonly weak: number
 }
 
 export interface DigestVisibility {
@@ -120,6 +134,8 @@ export function digest(report: Report, shown: Shown = ALL): Digest {
     ),
     reasons: report.coverage.reasons.filter(({ day }) => day === to),
     visibility: showVisibility(report),
+    opportunities: showOpportunities(report),
+    advertisers: report.advertisers,
     shareOfVoice: report.standings.map(({ store, app, share }) => ({
       store,
       app: app === null ? null : nameApp(report, app),
@@ -127,6 +143,17 @@ export function digest(report: Report, shown: Shown = ALL): Digest {
     })),
     money: showMoney(report),
   }
+}
+
+function showOpportunities({ lists, strengths }: Report): DigestOpportunity[] {
+  return lists
+    .flatMap(({ name, store, place }, list) => {
+      const strength = strengths[list] ?? null
+      return strength === null ? [] : [{ keyword: name, store, place, ...strength }]
+    })
+    .filter(({ opportunity }) => opportunity > 0)
+    .toSorted((a, b) => b.opportunity - a.opportunity)
+    .slice(0, OPPORTUNITIES)
 }
 
 function showMove(report: Report, { before, after, movement, change, ...of }: Move): DigestMove {

@@ -4,6 +4,7 @@
  */
 import type { ServiceFunction, Store } from '../service/functions.ts'
 import { type ByGap, GAPS, type Gap } from '../text/gaps.ts'
+import type { Advertiser, Strength } from './strength.ts'
 
 /** A day in the time zone of the project: `2026-03-01`. */
 export type Day = string
@@ -197,6 +198,8 @@ export interface Holder {
   readonly app: number | null
   /** Its rank the day before; 0: not among those looked at, null: that day was not measured. */
   readonly before: number | null
+  /** How many rated it; null: unknown. */
+  readonly votes: number | null
 }
 
 /** An app that the project does not follow, and that is in the first `TOP` of its keywords. */
@@ -403,6 +406,12 @@ export interface Report {
   readonly duels: readonly Duel[]
   /** Of each of `lists`; empty where it was not measured on the last day. */
   readonly holders: readonly (readonly Holder[])[]
+  /** Of each of `lists`; null of charts, and where the last week was not measured. */
+  readonly strengths: readonly (Strength | null)[]
+  /** Of each of `lists`: the apps that advertise on it on the last day, from top to bottom. */
+  readonly paid: readonly (readonly string[])[]
+  /** On own brands first, then those on most keywords. */
+  readonly advertisers: readonly Advertiser[]
   readonly unwatched: readonly Unwatched[]
   readonly segments: readonly Segment[]
   /** Where the two stores are furthest apart is first. */

@@ -14,10 +14,18 @@ const WEEK_DAYS = 7
 export async function readHolders(tx: Transaction, scope: Scope, ranks: Ranks): Promise<Holder[][]> {
   const { project, to, appOf } = scope
   const rows = await tx<(Omit<Holder, 'app'> & { targetId: number; id: number })[]>`
+    with held as materialized (
+      select * from top_holders(${project}, ${to}::date - 1, ${to}::date, ${TOP}, ${within(scope)}) h
+      where h.day = ${to}::date
+    ), number as materialized (
+      select distinct on (n.app, n.location_code) n.app, n.location_code, n.votes
+      from numbers_until(${to}::date, ${to}::date, array(select distinct location_code from held),
+        array(select distinct app from held)) n
+      order by n.app, n.location_code, n.day desc
+    )
     select h.target_id as "targetId", h.app as id, h.rank, coalesce(h.title, h.app_id) as name,
-      case when h.day_before < h.day then coalesce(h.rank_before, 0) end as before
-    from top_holders(${project}, ${to}::date - 1, ${to}::date, ${TOP}, ${within(scope)}) h
-    where h.day = ${to}::date
+      case when h.day_before < h.day then coalesce(h.rank_before, 0) end as before, n.votes
+    from held h left join number n on n.app = h.app and n.location_code = h.location_code
     order by h.target_id, h.rank`
   const holders: Holder[][] = ranks.lists.map(() => [])
   for (const { targetId, id, ...holder } of rows)

@@ -12,6 +12,7 @@ import { readHolders, readProducts, readSegments, readUnwatched } from './read-h
 import { readImpacts } from './read-impacts.ts'
 import { readApps, readRanks, readStandings } from './read-ranks.ts'
 import { readAnnotations, readChanges, readRatings, readReviews } from './read-store.ts'
+import { readAdvertisers, readPaid, readStrengths } from './read-strengths.ts'
 import type { Scope } from './scope.ts'
 
 export interface ReportQuery {
@@ -87,6 +88,9 @@ async function read(tx: Transaction, query: ReportQuery): Promise<Report> {
     comparisons: await readComparisons(tx, scope, ranks, query.spans ?? SPANS),
     duels: await readDuels(tx, scope, ranks),
     holders: await readHolders(tx, scope, ranks),
+    strengths: await readStrengths(tx, scope, ranks),
+    paid: await readPaid(tx, scope, ranks),
+    advertisers: await readAdvertisers(tx, scope),
     unwatched: await readUnwatched(tx, scope),
     segments: await readSegments(tx, scope),
     products: await readProducts(tx, scope),

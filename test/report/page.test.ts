@@ -11,7 +11,7 @@ const MEGABYTE = 1_000_000
 
 /** So many times as many keywords, whose courses begin on other days, so that none is like another. */
 function multiply(report: Report, times: number): Report {
-  const { lists, series, comparisons, holders } = report
+  const { lists, series, comparisons, holders, strengths } = report
   const copies = [...Array(times).keys()]
   const copy = <One extends { readonly list: number }>(of: readonly One[]) =>
     copies.flatMap((n) => of.map((one) => ({ ...one, list: one.list + n * lists.length })))
@@ -23,7 +23,17 @@ function multiply(report: Report, times: number): Report {
       return { ...one, points: [...one.points.slice(from), ...one.points.slice(0, from)] }
     }),
     holders: copies.flatMap((n) =>
-      holders.map((of) => of.map((one) => ({ ...one, name: `${one.name} ${n % 3}` }))),
+      holders.map((of, list) =>
+        of.map((one) => ({
+          ...one,
+          name: `${one.name} ${n % 3}`,
+          votes: (list * 7919 + n * 104_729) % 1_000_000,
+        })),
+      ),
+    ),
+    strengths: copies.flatMap(() => strengths),
+    paid: copies.flatMap((n) =>
+      holders.map((of, list) => of.slice(0, (list + n) % 3).map(({ name }) => name)),
     ),
     comparisons: comparisons.map((each) => ({ ...each, moves: copy(each.moves) })),
   }

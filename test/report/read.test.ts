@@ -326,7 +326,7 @@ describe('a report', () => {
     // Yoga has a gap on the last day; the chart was not measured before it; 1005 and Mine were not on chess.
     assert.deepEqual(
       report.holders.map((list) => list.map((each) => Object.values(each).join(' '))),
-      [['1 1005 0 ', '2 1001 0 0'], [], ['1 com.mine  1']],
+      [['1 1005 0  ', '2 1001 0  0'], [], ['1 com.mine   1']],
     )
   })
 

@@ -37,8 +37,12 @@ export interface PageData {
     readonly place: string
     readonly tags: readonly string[]
     readonly weight: number
-    /** Rank, index in `names`, index in `apps` or -1, and the rank the day before as in `Holder`. */
-    readonly holders: readonly (readonly [number, number, number, number | null])[]
+    readonly difficulty: number | null
+    readonly opportunity: number | null
+    /** Names of the apps that advertise on it. */
+    readonly paid: readonly string[]
+    /** Rank, index in `names`, index in `apps` or -1, the rank the day before as in `Holder`, and votes. */
+    readonly holders: readonly (readonly [number, number, number, number | null, number | null])[]
   }[]
   /** Of the apps that hold the first places. */
   readonly names: readonly string[]
@@ -68,8 +72,12 @@ export function collectData(report: Report, shown: Shown = ALL): PageData {
       place: `${STORE_NAMES[store]} ${place}`,
       tags,
       weight,
+      difficulty: report.strengths[list]?.difficulty ?? null,
+      opportunity: report.strengths[list]?.opportunity ?? null,
+      paid: (report.paid[list] ?? []).map(asName),
       holders: (report.holders[list] ?? []).map(
-        ({ rank, name, app, before }) => [rank, placeOf.get(name) ?? 0, app ?? -1, before] as const,
+        ({ rank, name, app, before, votes }) =>
+          [rank, placeOf.get(name) ?? 0, app ?? -1, before, votes] as const,
       ),
     })),
     series: report.series.map(({ list, app, points }) => [

@@ -9,6 +9,25 @@ import { html, type Markup, NOTHING } from './markup.ts'
 const LISTS_SHOWN = 20
 const PLACES_SHOWN = 3
 
+/** Nothing where nobody advertises, which includes a service that tells of no advertisements. */
+function showAdvertisers({ advertisers }: Report): Markup {
+  if (advertisers.length === 0) return NOTHING
+  const rows = advertisers.map(
+    ({ store, name, isWatched, keywords, days, brands, examples }) =>
+      html`<tr><th scope="row"><bdi>${name}</bdi><small>${STORE_NAMES[store]}
+${isWatched ? ' · competitor' : ''}</small></th>
+<td data-head="keywords">${formatCount(keywords)}</td><td data-head="days">${formatCount(days)}</td>
+<td class="text" data-head="on your brand">${brands.join(', ') || '–'}</td>
+<td class="text" data-head="for example">${examples.join(', ')}</td></tr>`,
+  )
+  return html`<h3>Who advertises on your keywords</h3>
+<p class="lead">Of the last 30 days. Your brand: keywords with the tag brand, or with the name of your app.</p>
+<div class="scroll" tabindex="0" role="region" aria-label="Who advertises">
+<table class="texts holders advertisers"><thead><tr><th scope="col">App</th><th scope="col">Keywords</th>
+<th scope="col">Days</th><th scope="col" class="text">On your brand</th>
+<th scope="col" class="text">For example</th></tr></thead><tbody>${rows}</tbody></table></div>`
+}
+
 export function showHolders(report: Report): Markup {
   const { unwatched } = report
   const rows = unwatched.map(
@@ -29,6 +48,7 @@ export function showHolders(report: Report): Markup {
 top ${TOP}.</p>
 ${rows.length === 0 ? showNothing('None, or no keyword was measured on the last day.') : table}
 ${showFirstPlaces(report)}
+${showAdvertisers(report)}
 <details id="matrix" class="scripted"><summary>Ranks of all
 ${countOf(report.apps.length, 'app')} on all keywords</summary></details></section>`
 }

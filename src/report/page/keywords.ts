@@ -49,13 +49,14 @@ export function showKeywords(report: Report): Markup {
     head('best', 'Best'),
     head('latest', 'Latest'),
     ...(isWeighted(report) ? [head('weight', 'Weight')] : []),
+    ...(isRated(report) ? [head('difficulty', 'Difficulty'), head('opportunity', 'Opportunity')] : []),
     ...SPANS.map((span) => head(`d${span}`, span === 1 ? '1 day' : `${span} days`)),
   ]
   return html`<section id="keywords" aria-labelledby="keywords-title"><h2 id="keywords-title">Keywords</h2>
 <p class="lead">The rank of each own app.
 <span class="scripted">Choose one to see its ranks against the competitors, day by day.</span>
 “> 100” is measured and not among the first 100; a word such as “budget” says why there is no
-measurement.</p>
+measurement.${isRated(report) ? RATED : NOTHING}</p>
 ${showFilters(report, rows.length)}${rows.length === 0 ? showNothing(describeMissing(report) ?? '') : NOTHING}
 <table class="keywords"${raw(rows.length === 0 ? ' hidden' : '')} aria-labelledby="keywords-title"><thead>
 <tr>${heads}</tr></thead>
@@ -95,6 +96,22 @@ function isWeighted({ lists }: Report): boolean {
   return lists.some(({ weight }) => weight !== lists[0]?.weight)
 }
 
+/** Where nothing was measured in the last week nothing is known of them. */
+function isRated({ strengths }: Report): boolean {
+  return strengths.some((strength) => strength !== null)
+}
+
+const RATED = html` Difficulty, 0 to 100: votes, ratings, titles and stability of the top 10. Opportunity:
+weight × what a better rank would win × how near and how easy it is.`
+
+/** @param list its index in `Report.lists` */
+function showStrength(report: Report, list: number): Markup {
+  if (!isRated(report)) return NOTHING
+  const strength = report.strengths[list]
+  return html`<td class="difficulty">${strength?.difficulty.toFixed(0) ?? '–'}</td>
+<td class="opportunity">${strength?.opportunity.toFixed(2) ?? '–'}</td>`
+}
+
 function head(key: string, name: string): Markup {
   return html`<th scope="col" class="${key}" data-key="${key}">${name}</th>`
 }
@@ -109,7 +126,8 @@ function showRow(report: Report, index: number, movesOf: MovesOf): Markup {
   return html`<tr id="k${index}">
 <th scope="row"><span class="key">${asName(report.lists[series.list]?.name ?? '')}</span>
 <small>${describePlace(report, series)}</small></th>
-<td class="trend"></td><td class="best">${series.best ?? '–'}</td>${showLatest(series)}${worth}${changes}</tr>
+<td class="trend"></td><td class="best">${series.best ?? '–'}</td>${showLatest(series)}${worth}
+${showStrength(report, series.list)}${changes}</tr>
 `
 }
 

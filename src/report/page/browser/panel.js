@@ -88,17 +88,20 @@ function listHolders(list) {
   const holders = data.lists[list]?.holders ?? []
   if (holders.length === 0) return ''
   const rows = holders.map(showHolder)
-  const heads = ['Rank', 'App', 'The day before', 'You track it as'].map((name) =>
+  const { paid = [] } = data.lists[list] ?? {}
+  const advertised = paid.length === 0 ? [] : [make('p', {}, [`Advertised here: ${paid.join(', ')}.`])]
+  const heads = ['Rank', 'App', 'The day before', 'Votes', 'You track it as'].map((name) =>
     make('th', { scope: 'col' }, [name]),
   )
   return make('div', { class: 'holders' }, [
     make('h4', {}, ['Who is 1st to 10th']),
     make('table', {}, [make('thead', {}, [make('tr', {}, heads)]), make('tbody', {}, rows)]),
+    ...advertised,
   ])
 }
 
 /** @param {PageData['lists'][number]['holders'][number]} holder */
-function showHolder([rank, name, app, before]) {
+function showHolder([rank, name, app, before, votes]) {
   const followed = data.apps[app]
   const key = followed === undefined ? [] : [swatch(`line ${followed.className}`)]
   const role = followed?.isOwn ? 'own' : 'competitor'
@@ -106,6 +109,7 @@ function showHolder([rank, name, app, before]) {
     make('td', {}, [String(rank)]),
     make('th', { scope: 'row' }, [...key, make('bdi', {}, [followed?.name ?? data.names[name] ?? ''])]),
     make('td', {}, [before === 0 ? 'not ranked' : String(before ?? '–')]),
+    make('td', {}, [votes?.toLocaleString('en-US') ?? '–']),
     make('td', {}, [followed === undefined ? '' : role]),
   ])
 }

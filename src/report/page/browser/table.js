@@ -25,7 +25,8 @@ function sortValue(row, key) {
   if (key === 'name') return data.lists[list]?.name ?? ''
   if (key === 'best') return row.best
   if (key === 'latest') return row.latest
-  if (key === 'weight') return data.lists[list]?.weight ?? null
+  if (key === 'weight' || key === 'difficulty' || key === 'opportunity')
+    return data.lists[list]?.[key] ?? null
   return row.changes[['d1', 'd7', 'd30'].indexOf(key)] ?? null
 }
 
@@ -97,7 +98,7 @@ export function prepareTable() {
     const button = make('button', { type: 'button' }, [head.textContent ?? ''])
     button.addEventListener('click', () => {
       const isSame = table.key === head.dataset.key
-      table.isDown = isSame ? !table.isDown : /^[dw]/.test(head.dataset.key ?? '')
+      table.isDown = isSame ? !table.isDown : /^([dw]|opp)/.test(head.dataset.key ?? '')
       table.key = head.dataset.key ?? ''
       sortRows()
     })

@@ -92,7 +92,8 @@ async function readNamed(tx: Transaction, events: readonly { readonly id: number
         and m.state = 'delivered' and o.slot <= e.slot
     ) told on r.cooldown > interval '0' or e.detail ? 'over'
     left join lateral (
-      select max(coalesce(k.weight, k.volume, 1)) as weight from watch_period w join keyword_watch k on k.id = w.watch_id
+      select max(coalesce(k.weight, k.volume, 1)) as weight from watch_period w
+        join keyword_watch k on k.id = w.watch_id
       where w.kind = 'keyword' and w.project = r.project and w.target_id = e.target_id
     ) watch on true
     left join lateral (

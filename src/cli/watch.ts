@@ -71,7 +71,8 @@ function describeWatched({ watched, defaults, understood }: WatchedKeywords): Pa
   return [
     ...understood,
     ...watched.map(({ keyword, store, location, language, project, isNew }) => {
-      const where = `${JSON.stringify(keyword)} in the ${store}, ${location}, ${language}, in the project ${project}`
+      const place = `${JSON.stringify(keyword)} in the ${store}, ${location}, ${language}`
+      const where = `${place}, in the project ${project}`
       return isNew ? `Watched from now on: ${where}.` : `Watched already, and left as it was: ${where}.`
     }),
     defaults.length > 0 && `By default: ${defaults.join(' ')}`,

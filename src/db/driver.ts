@@ -76,7 +76,9 @@ function parseExact(text: string): unknown {
   )
 }
 
-/** Whole numbers and JSON, none of which is rounded. What is given as JSON is written as the text that it is. */
+/**
+ * Whole numbers and JSON, none of which is rounded. What is given as JSON is written as the text that it is.
+ */
 export const EXACT_TYPES = { int8: noted([20], readWhole), json: noted([114, 3802], parseExact) }
 
 /**

@@ -353,8 +353,8 @@ function refuseLostFunctions(found: readonly { readonly key: string }[], { migra
   throw new ConfigurationError(
     `The function ${lost} of storerank is gone, and with it what tables used it for: defaults, rules or ` +
       'indexes. They cannot be made again one by one. Restore the database from a backup, or make an empty ' +
-      'one and put the data of this one in: `storerank dump` and `storerank restore` do so for the embedded ' +
-      'one, pg_dump --data-only for another. Nothing was changed.',
+      'one and put the data of this one in: `storerank dump` and `storerank restore` do so for the ' +
+      'embedded one, pg_dump --data-only for another. Nothing was changed.',
   )
 }
 

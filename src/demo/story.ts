@@ -47,6 +47,13 @@ export const EVENTS: readonly StoreEventInput[] = [
     overDays: 9,
   },
   {
+    day: '2026-09-14',
+    store: 'ios_store',
+    appId: '1480010082',
+    paid: true,
+    words: ['numberwren'],
+  },
+  {
     day: '2026-09-16',
     store: 'ios_store',
     appId: '1480010025',
@@ -115,6 +122,7 @@ const LINES: readonly (readonly [day: string, text: string])[] = [
   ['2026-09-05', 'search ads begin (a note)'],
   ['2026-09-09', 'Ashlune, the own app, releases 3.2.0: classes of pilates'],
   ['2026-09-11', 'Slowbarrow enters the stores, and climbs'],
+  ['2026-09-14', 'Kotobrook, a competitor of the second project, advertises on its brand'],
   ['2026-09-15', 'the service is out of order all day'],
   ['2026-09-17', 'three keywords are added'],
   ['2026-09-20', 'the budget of the project is too small for a day'],

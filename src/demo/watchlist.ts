@@ -26,7 +26,7 @@ const GROUPS: readonly (readonly [place: string, keywords: string])[] = [
     'learning,ios_store,2840,en',
     `c++ 5 coding, learn c++ 4 coding, coding for kids 2 coding, 3+ math 4 maths, maths for kids 5 maths,
      times tables 3 maths, learn japanese 5 languages, kanji 2 languages, puzzle 2 games, calm 1 games,
-     meditation 1 games`,
+     meditation 1 games, numberwren 1 brand`,
   ],
   [
     'learning,android_store,2840,en',
@@ -44,18 +44,18 @@ export const KEYWORDS_CSV = [
   ),
 ].join('\n')
 
-export const APPS_CSV = `project,store,app_id,role,location_code,language_code,info,reviews
-fitness,ios_store,1480010017,own,2840,en,true,true
-fitness,ios_store,1480010025,competitor,2840,en,true,false
-fitness,ios_store,1480010033,competitor,2840,en,true,false
-fitness,android_store,com.ashlune.yoga,own,2840,en,true,
-fitness,android_store,com.stilmora.meditation,competitor,2840,en,false,
-learning,ios_store,1480010058,own,2840,en,true,true
-learning,ios_store,1224058329,own,2840,en,false,false
-learning,ios_store,1480010082,competitor,2840,en,true,false
-learning,ios_store,1480010108,competitor,2840,en,false,false
-learning,android_store,com.numberwren.math,own,2840,en,true,
-learning,android_store,com.kotobrook.japanese,competitor,2840,en,false,
+export const APPS_CSV = `project,store,app_id,role,location_code,language_code,info,reviews,label
+fitness,ios_store,1480010017,own,2840,en,true,true,Ashlune
+fitness,ios_store,1480010025,competitor,2840,en,true,false,
+fitness,ios_store,1480010033,competitor,2840,en,true,false,
+fitness,android_store,com.ashlune.yoga,own,2840,en,true,,Ashlune
+fitness,android_store,com.stilmora.meditation,competitor,2840,en,false,,
+learning,ios_store,1480010058,own,2840,en,true,true,
+learning,ios_store,1224058329,own,2840,en,false,false,
+learning,ios_store,1480010082,competitor,2840,en,true,false,
+learning,ios_store,1480010108,competitor,2840,en,false,false,
+learning,android_store,com.numberwren.math,own,2840,en,true,,
+learning,android_store,com.kotobrook.japanese,competitor,2840,en,false,,
 `
 
 export const CHARTS_CSV = `project,store,collection,category,location_code,language_code,tags

@@ -1,7 +1,7 @@
 /**
- * What searches and charts say of each app in numbers: votes, rating, price. Written when one of them changes:
- * of an app and place at most once a day, in however many lists it stands, and whole once a month. A batch
- * first reads what was written since the last one, by whichever process.
+ * What searches and charts say of each app in numbers: votes, rating, price. Written when one of them
+ * changes: of an app and place at most once a day, in however many lists it stands, and whole once a month. A
+ * batch first reads what was written since the last one, by whichever process.
  */
 import type { Database, Transaction } from '../db/database.ts'
 import type { ListedNumbers } from '../service/results.ts'

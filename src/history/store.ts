@@ -1,7 +1,7 @@
 /**
  * Storing a batch of fetched results: the dictionary and the apps' numbers first, then captures, task states
- * and charges in one transaction. A batch that the database refuses is halved until the bad result stands alone; the rest is
- * stored.
+ * and charges in one transaction. A batch that the database refuses is halved until the bad result stands
+ * alone; the rest is stored.
  */
 import { gunzipSync } from 'node:zlib'
 import { type Fetched, isIdDoubtful, whyUnusable } from '../collect/fetch.ts'

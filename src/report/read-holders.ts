@@ -86,5 +86,6 @@ export async function readProducts(tx: Transaction, scope: Scope): Promise<Produ
       p.ios_rank as ios, p.android_rank as android
     from product_ranks(${project}, ${to}::date, ${to}::date, ${within(scope)}) p
     left join location l on l.store = 'ios_store' and l.type = 'Country' and l.name = p.location
-    where p.role = 'own' order by p.distance * p.weight desc, p.keyword, place limit ${PRODUCT_RANKS}`
+    where p.role = 'own' and p.distance > 0
+    order by p.distance * p.weight desc, p.keyword, place limit ${PRODUCT_RANKS}`
 }

@@ -1,6 +1,6 @@
 /** What changed with the latest releases, changes of a title and notes of a report. */
 import type { Transaction } from '../db/database.ts'
-import { type Impact, MOST_IMPACTS } from './model.ts'
+import { type Impact, MOST_IMPACTS } from './model-store.ts'
 import { type Scope, within } from './scope.ts'
 
 const WEEK_DAYS = 7

@@ -84,7 +84,8 @@ export async function readRanks(tx: Transaction, scope: Scope): Promise<Ranks> {
     { targetId: number; id: number; days: number[]; points: Point[]; best: number | null }[]
   >`
     select r.target_id as "targetId", r.app as id, array_agg(r.day - ${from}::date) as days,
-      array_agg(${pointOf('r.rank', 'r.outcome', 'r.depth')}) as points, min(r.rank) filter (where r.source is null) as best
+      array_agg(${pointOf('r.rank', 'r.outcome', 'r.depth')}) as points, min(r.rank)
+        filter (where r.source is null) as best
     from rank_daily(${project}, ${from}::date, ${to}::date, ${within(scope)}) r
     where r.app = any(${[...appOf.keys()]})
     group by 1, 2`

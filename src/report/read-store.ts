@@ -1,15 +1,14 @@
 /** What the stores said of the apps of a report: changes of their pages, ratings, reviews. */
 import type { Transaction } from '../db/database.ts'
 import { sql } from '../db/sql.ts'
+import type { Day, Report } from './model.ts'
 import {
   type Annotation,
-  type Day,
   type ListingChange,
   MOST_ANNOTATIONS,
   type Ratings,
-  type Report,
   type Review,
-} from './model.ts'
+} from './model-store.ts'
 import type { Scope } from './scope.ts'
 
 const LOW_REVIEWS = 20

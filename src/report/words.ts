@@ -3,7 +3,10 @@ import { type ByGap, byGap, GAP_NAMES, GAPS, type Gap } from '../text/gaps.ts'
 import { formatCount } from '../text/words.ts'
 import { depthWithout, gapOf, isRanked, type Move, type Point, rankOf } from './model.ts'
 
-/** `12`; `12, imported` where another tool gave it; `> 100` when it was not among these; the name of a gap; `–` when nothing was due. */
+/**
+ * `12`; `12, imported` where another tool gave it; `> 100` when it was not among these; the name of a gap;
+ * `–` when nothing was due.
+ */
 export function formatPoint(point: Point): string {
   const rank = rankOf(point)
   if (rank !== null) return isRanked(point) ? String(rank) : `${rank}, imported`

@@ -61,7 +61,8 @@ export async function getUserData(transport: Transport): Promise<UserData & Pick
 export function findOtherAccount({ login }: Pick<UserData, 'login'>, own: string): string | null {
   const form = (text: string) => text.trim().toLowerCase()
   if (login === null || form(login) === '' || form(login) === form(own)) return null
-  return `The answer to ${CALL} is about the account ${JSON.stringify(login)}, which is not ours: it is not used.`
+  const name = JSON.stringify(login)
+  return `The answer to ${CALL} is about the account ${name}, which is not ours: it is not used.`
 }
 
 /** Tolerant of everything but a record that is no object: what is missing, or out of bounds, is null. */

@@ -1,6 +1,6 @@
 /**
- * What a search or a chart says of an app in numbers. An item is not refused for them: one that cannot be read
- * is null. By hand and not by a schema, as all of an item.
+ * What a search or a chart says of an app in numbers. An item is not refused for them: one that cannot be
+ * read is null. By hand and not by a schema, as all of an item.
  */
 
 import { isObject, readCode, readNumber, readSpending } from './fields.ts'

@@ -158,7 +158,10 @@ function scorePlace(
     .map(([keyword, found]) => ({
       keyword,
       found,
-      worth: found.strength * Math.log2(1 + found.of.size) * (WORTH_OF_WORDS[countWords(keyword, language)] ?? 0.5),
+      worth:
+        found.strength *
+        Math.log2(1 + found.of.size) *
+        (WORTH_OF_WORDS[countWords(keyword, language)] ?? 0.5),
     }))
   const best = Math.max(...candidates.map(({ worth }) => worth))
   return candidates.map(({ keyword, found, worth }) => ({

@@ -131,8 +131,8 @@ async function* parseRecords(
     const line = info.lines + skippedLines
     if (/[\ufffd\0]/.test(raw)) {
       const reason =
-        'it has bytes that are no letters of UTF-8, or the sign � of a letter that was lost; where all of the ' +
-        'file is in another encoding, name it: --encoding'
+        'it has bytes that are no letters of UTF-8, or the sign � of a letter that was lost; where all ' +
+        'of the file is in another encoding, name it: --encoding'
       yield { file, line, subject: '', reason }
     } else if (raw.includes('"') && !isWellQuoted.test(raw.trim())) {
       yield {

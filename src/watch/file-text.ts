@@ -1,8 +1,8 @@
 /**
  * The text of a file as spreadsheets write them. UTF-8 and what has a mark of its encoding at its begin are
- * certain; a file some of whose rows are UTF-8 is damaged UTF-8, and its other rows are refused. Anything else
- * is guessed from its letters (chardet), and the caller tells the person, because a keyword with the wrong
- * letters would be paid for.
+ * certain; a file some of whose rows are UTF-8 is damaged UTF-8, and its other rows are refused. Anything
+ * else is guessed from its letters (chardet), and the caller tells the person, because a keyword with the
+ * wrong letters would be paid for.
  */
 import { createReadStream, createWriteStream } from 'node:fs'
 import { mkdtemp, rm, stat } from 'node:fs/promises'

@@ -62,7 +62,7 @@ interface Lists {
   readonly languages: readonly { readonly store: string; readonly code: string; readonly name: string }[]
   /** Other names of countries, by the function country_names. */
   readonly aliases: readonly { readonly iso: string; readonly name: string }[]
-  /** Which countries a project names by their codes. */
+  /** Which countries a project names by their codes alone. */
   readonly byCode: readonly { readonly key: string }[]
 }
 
@@ -170,10 +170,15 @@ export async function loadPlaces(db: SqlRunner): Promise<Places> {
   const aliases = await db<{ iso: string; name: string }[]>`
     select c.code as iso, n.name from country_names() c cross join unnest(c.names) n (name)`
   const named = (table: string) => sql`
-    select project, store, location_code from ${sql.identifier(table)} where location_code is not null`
+    select project, store, location_code, location_name from ${sql.identifier(table)}`
   const byCode = await db<{ key: string }[]>`
+    with named as (${named('keyword_watch')} union ${named('app_watch')} union ${named('chart_watch')})
     select json_build_array(project, store, location_code)::text as key
-    from (${named('keyword_watch')} union ${named('app_watch')} union ${named('chart_watch')}) w`
+    from named where location_code is not null
+    except
+    select json_build_array(n.project, n.store, l.code)::text
+    from named n join location l on l.store = n.store
+      and lower(l.name collate "C") = lower(n.location_name collate "C")`
   return new Places({
     countries,
     languages,

@@ -89,7 +89,7 @@ test('measures the best of them once, at a price said before, within the budget'
   await database.sql`update project set daily_usd = null`
 })
 
-test("asks for titles of the service's own listings at a price said before, where it offers them", async () => {
+test("asks for titles of the service's listings, at a price said before, where it has them", async () => {
   const before = await spent()
   assert.match((await discover('--listings', 'pilates')).stderr, /listings of ios costs \$0\.02 at most/)
   const refused = await discover('--listings', 'meditation', '--yes')

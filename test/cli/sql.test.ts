@@ -24,7 +24,8 @@ async function ask(query: string, format: string): Promise<string> {
 
 test('values are printed as the database writes them, whatever the time zone of the person', async () => {
   const query = `select 9007199254740993::bigint as big, 7::bigint as small,
-    array[9007199254740993, 7] as several, '{"a": [9007199254740993, 7, 0.1234567890123456789]}'::jsonb as json, date '2026-01-01' as day,
+    array[9007199254740993, 7] as several,
+      '{"a": [9007199254740993, 7, 0.1234567890123456789]}'::jsonb as json, date '2026-01-01' as day,
     timestamp '2026-01-01 10:00' as local, timestamptz '2026-01-01 10:00+00' as at,
       interval '6 hours' as every, 1 as a, 2 as a`
   assert.deepEqual(JSON.parse(await ask(query, '--json')), [

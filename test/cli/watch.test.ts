@@ -112,7 +112,7 @@ test('connect prints the command that opens psql, without a password', async () 
   assert.ok(url.password.length > 0 && !stdout.includes(url.password))
 })
 
-test('several keywords, countries and stores are watched at once, in the spellings that files have', async () => {
+test('several keywords, countries and stores are watched at once, as files spell them', async () => {
   await list.clear()
   const { code, stdout, stderr } = await watch(
     ...['yoga', 'zen', '--project', 'fitness', '--country', 'US, Deutschland', '--tag', 'a;b'],

@@ -42,7 +42,7 @@ beforeEach(async () => {
   await list.addApp({ role: 'own' })
 })
 
-test('the numbers of an app stand on the days on which one of them changed, each as it was then', async () => {
+test('the numbers of an app stand on the days on which one of them changed', async () => {
   await capture('yoga', FIRST, ['1001', '1002'])
   await say('2026-02-20', { 1001: [90, 440], 1002: [5, 300] })
   await say('2026-03-01', { 1001: [100, 450], 1002: [5, 300, 990_000] })
@@ -61,27 +61,31 @@ test('the numbers of an app stand on the days on which one of them changed, each
   assert.deepEqual(await ask(columns, `app_numbers_daily(${RANGE}, 'none')`), [])
 })
 
-test('advertisers are told by day and place, beside their own rank and ours; an own brand is known by its name', async () => {
-  await list.addKeyword({ keyword: 'ashlune app' })
-  await capture('yoga', FIRST, ['1001', '1002'])
-  const [other] = await list.sql<
-    { id: number }[]
-  >`update app set title = 'Rival' where app_id = '1002' returning id`
-  await list.sql`update app set title = 'Ashlune: Yoga & Pilates' where app_id = '1001'`
-  const paid = { paid_ids: [other?.id], paid_places: [1] }
-  await capture('yoga', LAST, ['1001', '1002'], paid)
-  await capture('ashlune app', LAST, ['1001'], paid)
-  await capture('zen garden', LAST, ['1002'], paid)
-  const columns = 'day, keyword, place, title, rank, own_rank, is_own_brand'
-  assert.deepEqual(await ask(columns, `advertisers(${RANGE})`), [
-    '2026-03-08 ashlune app 1 Rival 1 t',
-    '2026-03-08 yoga 1 Rival 2 1 f',
-    '2026-03-08 zen garden 1 Rival 1 f',
-  ])
-  assert.deepEqual(await ask('keyword', `advertisers(${RANGE}, 'calm')`), ['zen garden'])
-})
+test(
+  'advertisers are told by day and place, beside their own rank and ours; an own brand is known by its ' +
+    'name',
+  async () => {
+    await list.addKeyword({ keyword: 'ashlune app' })
+    await capture('yoga', FIRST, ['1001', '1002'])
+    const [other] = await list.sql<
+      { id: number }[]
+    >`update app set title = 'Rival' where app_id = '1002' returning id`
+    await list.sql`update app set title = 'Ashlune: Yoga & Pilates' where app_id = '1001'`
+    const paid = { paid_ids: [other?.id], paid_places: [1] }
+    await capture('yoga', LAST, ['1001', '1002'], paid)
+    await capture('ashlune app', LAST, ['1001'], paid)
+    await capture('zen garden', LAST, ['1002'], paid)
+    const columns = 'day, keyword, place, title, rank, own_rank, is_own_brand'
+    assert.deepEqual(await ask(columns, `advertisers(${RANGE})`), [
+      '2026-03-08 ashlune app 1 Rival 1 t',
+      '2026-03-08 yoga 1 Rival 2 1 f',
+      '2026-03-08 zen garden 1 Rival 1 f',
+    ])
+    assert.deepEqual(await ask('keyword', `advertisers(${RANGE}, 'calm')`), ['zen garden'])
+  },
+)
 
-test('difficulty is the published sum of votes, ratings, titles and who stayed; what is unknown is left out', async () => {
+test('difficulty is the sum of votes, ratings, titles and who stayed, of what is known', async () => {
   const apps = ['1', '2', '3', '4', '5', '6', '7', '8', '9', '1001']
   await capture('yoga', FIRST, [...apps.slice(0, 5), '71', '72', '73', '74', '75'])
   await capture('yoga', LAST, apps)
@@ -89,7 +93,8 @@ test('difficulty is the published sum of votes, ratings, titles and who stayed; 
   await list.sql`update app set title = 'Yoga, daily' where app_id in ('1', '2', '3', '4')`
   await list.sql`update app set title = 'Garden of zen' where app_id = '8'`
   await say(LAST, Object.fromEntries(apps.map((app) => [app, [999, 400]] as const)))
-  // 0.4 × 3/6 + 0.2 × 1/2 + 0.2 × 4/10 + 0.2 × 5/10; without the last part: (0.4 × 3/6 + 0.1 + 0.2 × 1/10) / 0.8
+  // 0.4 × 3/6 + 0.2 × 1/2 + 0.2 × 4/10 + 0.2 × 5/10; without the last part: (0.4 × 3/6 + 0.1 + 0.2 × 1/10) /
+  // 0.8
   const columns = 'keyword, difficulty, apps, middle_votes, average_rating, with_words, stayed, own_rank'
   assert.deepEqual(await ask(columns, `difficulty(${RANGE})`), [
     'yoga 48.0 10 999 4.00 4 5 10',

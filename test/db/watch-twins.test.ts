@@ -68,7 +68,7 @@ describe('of twins that do not see each other', () => {
   })
 })
 
-test('spellings that differ in case alone are bought once, by whichever project, and not told of', async () => {
+test('spellings that differ in case alone are bought once, and not told of', async () => {
   const add = (project: string, ...keywords: string[]) => database.sql`
     insert into keyword_watch (project, store, keyword, location_code, language_code)
     select ${project}, 'ios_store', keyword, 2840, 'en' from unnest(${keywords}::text[]) keyword`

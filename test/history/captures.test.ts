@@ -253,7 +253,7 @@ describe('refunds', () => {
   })
 })
 
-test('advertisements and bundles are not ranked: they move the absolute ranks, and who advertised is kept', async () => {
+test('advertisements and bundles are not ranked: they move absolute ranks, and are kept', async () => {
   await watchKeywords(
     world,
     Array.from({ length: 12 }, (_, index) => `yoga ${index}`),

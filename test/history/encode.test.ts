@@ -83,7 +83,7 @@ describe('a search result in the history', () => {
     assert.deepEqual([nothing.appIds, nothing.absolute, nothing.resultsCount], [[], null, 0])
   })
 
-  test('speaks of every app that it ranks or advertises, with its numbers where it says where and when', () => {
+  test('speaks of every app that it ranks or advertises, with its numbers', () => {
     const found = search([{ appId: '1001', rank: 1, absolute: 2 }])
     const unsaid = { votes: null, rating: null, priceMicros: null, currency: null }
     const app = { appId: '1001', title: null, developer: null, icon: null, url: null, numbers: unsaid }

@@ -24,7 +24,8 @@ const readRows = async () => {
 
 const readEntries = async (id: number, locationCode = US) => {
   const rows = await db.sql`
-    select n.day::text, n.votes[p] as votes, n.ratings[p] as rating, n.price_micros[p] as price from app_numbers n
+    select n.day::text, n.votes[p] as votes, n.ratings[p] as rating, n.price_micros[p] as price
+      from app_numbers n
     cross join lateral (select array_position(apps, ${id % 32_768}::smallint) as p) e
     where e.p is not null and block = ${Math.floor(id / 32_768)} and location_code = ${locationCode}
     order by n.id`

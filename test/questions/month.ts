@@ -28,11 +28,7 @@ export class Month {
   private readonly titles: ReadonlyMap<string, string>
   readonly reviews: readonly Review[]
 
-  constructor(
-    rows: readonly Measurement[],
-    titles: ReadonlyMap<string, string>,
-    reviews: readonly Review[],
-  ) {
+  constructor(rows: readonly Measurement[], titles: ReadonlyMap<string, string>, reviews: readonly Review[]) {
     this.rows = rows
     this.titles = titles
     this.reviews = reviews

@@ -7,7 +7,7 @@ import { replaceCalls } from '../post/posting.ts'
 import { buy, watchKeywords } from '../support/stages.ts'
 import { createWorld, until } from '../support/world.ts'
 
-test('a batch of results that cannot be stored is tried again and suspected of nothing, and the log says why', async (t) => {
+test('results that cannot be stored are tried again and suspected of nothing, and told', async (t) => {
   const world = await createWorld()
   t.after(() => world.close())
   const lines: { msg: string; results?: number; err?: { message: string } }[] = []

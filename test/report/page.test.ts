@@ -126,7 +126,7 @@ test('shows where a product of both stores stands in each', async () => {
   )
 })
 
-test('is full on the first day: who holds the first places, how we stand, and no line of one day', async () => {
+test('is full on the first day: who holds the first places, and no line of one day', async () => {
   const report = await createReport({ seed: 9, keywords: 30, days: 1 })
   const page = renderPage(report)
   assert.doesNotMatch(page, /<figure class="figure" id="visibility/)

@@ -1,6 +1,7 @@
 /**
  * What an operator lives through once in a month: a failover, a copy of production, a full disk, dead
- * runners. Each has to be told by `status --check` within minutes, and passes by itself when its cause is gone.
+ * runners. Each has to be told by `status --check` within minutes, and passes by itself when its cause is
+ * gone.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import postgres from 'postgres'
@@ -94,8 +95,8 @@ async function endSessions({ db }: World): Promise<void> {
 }
 
 /**
- * Both runners die at noon. Slots begin at midnight; what is told of them goes by the clock of the life, which
- * stands ten minutes before the deadline, and then behind it.
+ * Both runners die at noon. Slots begin at midnight; what is told of them goes by the clock of the life,
+ * which stands ten minutes before the deadline, and then behind it.
  * @param leap moves that clock
  */
 export async function killRunners(world: World, leap: (ms: number) => Promise<void>): Promise<number> {

@@ -160,7 +160,8 @@ describe('what a file lacks', () => {
     await assert.rejects(load('Term\nyoga\n'), {
       message:
         'the file does not say some of what it needs. Give the project: --project NAME; the store: --store ' +
-        'ios or --store android; the country: --country US, or several, as US,GB. the file: "Term" is keyword.',
+        'ios or --store android; the country: --country US, or several, as US,GB. the file: "Term" is ' +
+        'keyword.',
     })
   })
 

@@ -163,9 +163,9 @@ begin
     cross join lateral (
       select k.watch_id from watch_part k
       where k.kind = of_kind and k.project = e.project and k.store = t.store
-        and subject_key(k.subject) = any(array[subject_key(t.subject), subject_key(folded_subject(t.subject))])
-        and k.language_code = t.language_code
-        and coalesce(k.given_code, t.location_code) = t.location_code
+        and subject_key(k.subject) = any(array[subject_key(t.subject),
+          subject_key(folded_subject(t.subject))])
+        and k.language_code = t.language_code and coalesce(k.given_code, t.location_code) = t.location_code
       offset 0
     ) w
     union

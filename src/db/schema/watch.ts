@@ -99,8 +99,8 @@ export const keywordWatch = pgTable(
     every: interval('every').notNull().default('1 day'),
     priority: bigint('priority', { mode: 'number' }).notNull().default(1),
     /**
-     * What the keyword is worth beside the others of its project, in visibility and share of voice. Where none
-     * is given its volume counts, and 1 where there is none either.
+     * What the keyword is worth beside the others of its project, in visibility and share of voice. Where
+     * none is given its volume counts, and 1 where there is none either.
      */
     weight: doublePrecision('weight'),
     /** Searches in a month, or any other measure of them, from whichever tool. */

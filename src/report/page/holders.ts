@@ -21,7 +21,8 @@ ${isWatched ? ' · competitor' : ''}</small></th>
 <td class="text" data-head="for example">${examples.join(', ')}</td></tr>`,
   )
   return html`<h3>Who advertises on your keywords</h3>
-<p class="lead">Of the last 30 days. Your brand: keywords with the tag brand, or with the name of your app.</p>
+<p class="lead">Of the last 30 days. Your brand: keywords with the tag brand,
+  or with the name of your app.</p>
 <div class="scroll" tabindex="0" role="region" aria-label="Who advertises">
 <table class="texts holders advertisers"><thead><tr><th scope="col">App</th><th scope="col">Keywords</th>
 <th scope="col">Days</th><th scope="col" class="text">On your brand</th>

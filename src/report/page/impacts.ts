@@ -1,7 +1,8 @@
 /** Beside each event what changed with it: against the other keywords, the competitors and everybody. */
 import { formatDay } from '../../text/days.js'
 import { countOf, formatDifference, roundToTenths } from '../../text/words.ts'
-import type { Impact, Report } from '../model.ts'
+import type { Report } from '../model.ts'
+import type { Impact } from '../model-store.ts'
 import { nameApp } from '../summary.ts'
 import { html, type Markup, NOTHING } from './markup.ts'
 

@@ -196,5 +196,6 @@ const STATES = [
 
 function select(name: string, label: string, options: readonly (readonly [string, string])[]): Markup {
   const choices = options.map(([value, text]) => html`<option value="${value}">${text}</option>`)
-  return html`<label>${label}<select name="${name}" form="filters"><option value="">all</option>${choices}</select></label>`
+  return html`<label>${label}<select name="${name}" form="filters">
+<option value="">all</option>${choices}</select></label>`
 }

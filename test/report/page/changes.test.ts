@@ -1,7 +1,10 @@
-/** Changes of the pages of apps: a row a release, what weighs most first, and the words that came and went. */
+/**
+ * Changes of the pages of apps: a row a release, what weighs most first, and the words that came and went.
+ */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { ListingChange, Report } from '../../../src/report/model.ts'
+import type { Report } from '../../../src/report/model.ts'
+import type { ListingChange } from '../../../src/report/model-store.ts'
 import { renderPage } from '../../../src/report/page/page.ts'
 import { createReport } from '../../support/report.ts'
 
@@ -48,7 +51,8 @@ describe('a change', () => {
     [
       'a long text',
       [['description', LONG, LONG.replace('yoga', 'pilates')]],
-      'description: 1 word added, 1 word removedA calm place for −yoga−+pilates+, breathing and sleep. A calm place for …',
+      'description: 1 word added, 1 word removedA calm place for −yoga−+pilates+, breathing and sleep. ' +
+        'A calm place for …',
     ],
     [
       'notes of a release',
@@ -69,7 +73,7 @@ describe('a change', () => {
   })
 })
 
-test('all that changed with a release is one row, its title before its version, the latest day first', async () => {
+test('what changed with a release is one row, its title before its version, latest first', async () => {
   const rows = await showRows([
     makeChange('2026-03-02', 1, ['update_notes', 'a', 'b']),
     makeChange('2026-03-04', 0, ['version', '1.0', '1.1']),

@@ -80,7 +80,7 @@ export function describeDemo(
     pages.map(({ href }) => verbatim(`  ${href}`)),
     heading(
       'Ask the database, for which it is still the evening of the last day ' +
-        '(docs/questions.md has 52 questions):',
+        '(docs/questions.md has many more):',
     ),
     verbatim(`  export STORERANK_HOME=${folder}`),
     TRY_NEXT.map(([question, command]) => verbatim(`  # ${question}\n  ${nameCommand()} ${command}`)),

@@ -1,5 +1,5 @@
 /** What the stores said of the apps of a report, as plain data. */
-import type { Daily, Day } from './model.ts'
+import type { Daily, Day } from './daily.ts'
 
 /** What changed on the page of an app in its store. */
 export interface ListingChange {

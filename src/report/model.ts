@@ -4,11 +4,11 @@
  */
 import type { ServiceFunction, Store } from '../service/functions.ts'
 import { type ByGap, GAPS, type Gap } from '../text/gaps.ts'
+import type { Daily, Day } from './daily.ts'
 import type { Annotation, Impact, ListingChange, Ratings, Review, ReviewCount } from './model-store.ts'
 import type { Advertiser, Strength } from './strength.ts'
 
-/** A day in the time zone of the project: `2026-03-01`. */
-export type Day = string
+export type { Daily, Day }
 
 /**
  * What the last measurement of a day says of an app: its rank from 1; that it was not within a depth, as
@@ -55,9 +55,6 @@ export function rankOf(point: Point): number | null {
 export function gapOf(point: Point): Gap | null {
   return GAPS.find((gap) => GAP_POINTS[gap] === point) ?? null
 }
-
-/** One value for each of `Report.days`. */
-export type Daily<Value> = readonly Value[]
 
 export interface ReportedApp {
   readonly store: Store

@@ -115,7 +115,7 @@ describe('a whole demo', () => {
   after(() => owner.end())
 
   test('says what happened, and where its pages are', () => {
-    assert.match(printed, /31 days, 2026-08-31 to 2026-09-30: 1,\d{3} measurements for \$1\.\d+\./)
+    assert.match(printed, /31 days, 2026-08-31 to 2026-09-30: 1,\d{3} measurements for \$2\.\d+\./)
     assert.match(printed, /Not measured: \d+ on 15 Sep \(missed\), \d+ on 20 Sep \(budget\)\./)
     for (const [, url = ''] of printed.matchAll(/^ {2}(file:\S+)$/gm))
       assert.ok(existsSync(new URL(url)), url)

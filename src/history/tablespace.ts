@@ -75,8 +75,10 @@ async function listOldRelations(db: Database, tablespace: string): Promise<Relat
   return db.sql<Relation[]>`
     with part as (
       select c.oid, c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
-      where i.inhparent = any(${parents}::text[]::regclass[]) and c.relname ~ '_[0-9]{6}$'
-        and (to_timestamp(right(c.relname, 6), 'YYYYMM')::timestamp + interval '1 month') at time zone 'UTC'
+      where i.inhparent = any(${parents}::text[]::regclass[])
+        -- Names of other tables end in numbers too, and may be read first: pg_toast_105271.
+        and case when c.relname ~ '_[0-9]{4}(0[1-9]|1[0-2])$' then
+          (to_timestamp(right(c.relname, 6), 'YYYYMM')::timestamp + interval '1 month') at time zone 'UTC' end
           <= storerank_now() - make_interval(days => ${OLD_AFTER_DAYS})
     )
     select c.relname as name, case c.relkind when 'r' then 'table' else 'index' end as kind

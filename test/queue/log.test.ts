@@ -99,21 +99,19 @@ test(
   },
 )
 
-test('a task that was charged twice and a result that is rejected have a line with their ids', async (t) => {
+test('a result that is rejected has a line with its ids', async (t) => {
   const { world, context, find } = await openLogged(t)
   const client = replaceCalls(world.client, {
     postTasks: async (_store, _fn, tasks) => ({
       kind: 'answered',
       statusCode: 20000,
-      answers: tasks.flatMap(({ tag }) =>
-        ['first', 'second'].map((serviceId) => ({
-          tag,
-          serviceId,
-          statusCode: 20100,
-          message: 'Task Created.',
-          costMicros: 1200,
-        })),
-      ),
+      answers: tasks.map(({ tag }) => ({
+        tag,
+        serviceId: 'first',
+        statusCode: 20100,
+        message: 'Task Created.',
+        costMicros: 1200,
+      })),
     }),
     getResult: async (_, read = (outcome) => outcome as never) =>
       read({
@@ -132,10 +130,6 @@ test('a task that was charged twice and a result that is rejected have a line wi
   await planDueTasks(world.db, world.settings.budget, context.queue.enqueuePosts)
   await until('the post is settled', async () => find('post settled').length === 1)
   const [task] = await readTasks(world)
-  const [twice] = find('task charged twice')
-  assert.deepEqual([find('post settled')[0].duplicates, twice.level, twice.amountMicros], [1, 40, 1200])
-  assert.deepEqual([twice.taskId, twice.postId], [task?.taskId, task?.postId])
-  assert.notEqual(twice.serviceId, task?.serviceId)
   await world.db.sql`update task set unusable_answers = 5, ask_at = posted_at`
   await handOutOverdue(world.db, context.queue.enqueueFetch)
   await until('the rejected result is told', async () => find('result rejected').length === 1)

@@ -74,7 +74,8 @@ test('appendix.user_data: no number of our API is lost, and no other is taken fo
 }, async (t) => {
   const answer = JSON.parse(readFileSync(FILE, 'utf8'))
   const server = await startWireServer(t, plainBody(200, JSON.stringify(answer)))
-  const read = await openClient(t, server.baseUrl).getUserData()
+  const { login } = answer.tasks[0].result[0]
+  const read = await openClient(t, server.baseUrl, { login }).getUserData()
   const counts = { compared: 0, left: 0 }
   for (const [path, sent] of leavesOf(answer.tasks[0].result[0])) {
     if (LEFT.some(([pattern]) => pattern.test(path))) {

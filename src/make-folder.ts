@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { mkdir, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
@@ -7,13 +6,18 @@ import { dirname } from 'node:path'
  * system says ENOENT of a folder whose parent is there, as /proc does.
  */
 export async function makeFolder(folder: string): Promise<void> {
+  await makeWithin(folder, false)
+}
+
+/** Another process may make the folder above at this moment, so that it is looked for once more. */
+async function makeWithin(folder: string, isParentMade: boolean): Promise<void> {
   try {
     await mkdir(folder)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'EEXIST' && (await stat(folder)).isDirectory()) return
-    if (code !== 'ENOENT' || existsSync(dirname(folder))) throw error
-    await makeFolder(dirname(folder))
-    await makeFolder(folder)
+    if (code !== 'ENOENT' || isParentMade) throw error
+    await makeWithin(dirname(folder), false)
+    await makeWithin(folder, true)
   }
 }

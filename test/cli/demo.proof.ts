@@ -98,7 +98,7 @@ async function openDemo(t: TestContext, home: string): Promise<postgres.Sql> {
   return sql
 }
 
-describe('a whole demo', () => {
+describe('a whole demo', { timeout: 1_800_000 }, () => {
   let home = ''
   /** Another one, made in another time zone. */
   let other = ''

@@ -37,8 +37,9 @@ before(async () => {
       requestsInFlight: 100,
       faults: {
         ...Object.fromEntries(FAULTS_OF_ALL.map((kind) => [kind, RATE])),
-        // There are few posts of several tasks.
+        // There are few posts of several tasks, and few lists of ids.
         turnedIds: 0.3,
+        otherQuery: 0.3,
         storeBurst: BURST,
       },
     },

@@ -43,8 +43,8 @@ const NOT_A_URL =
   'host, and a % in them as %25'
 
 /**
- * @throws ConfigurationError whose message is what comes after the name of the setting: `must …`. It holds no
- *   value, because a typing error may have put the password anywhere
+ * @throws ConfigurationError whose message is what comes after the name of the setting: `must …`. It holds
+ *   no value, because a typing error may have put the password anywhere
  */
 export function parseDatabaseUrl(text: string): DatabaseAddress {
   const url = readUrl(text)

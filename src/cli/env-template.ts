@@ -10,8 +10,8 @@ export function drawTemplate(): string {
   const head = [
     '# Settings of storerank. Read where it stands in the working folder, or with --settings; the ' +
       'environment wins.',
-    "# A line without # counts. In '…' a value means the same to storerank, systemd, Compose, docker and a " +
-      'shell.',
+    "# A line without # counts. In '…' a value means the same to storerank, systemd, Compose, docker and " +
+      'a shell.',
     '# Keep the file to yourself: chmod 600 .env',
   ]
   return [...head, ...GROUPS.flatMap(drawGroup), ''].join('\n')

@@ -84,7 +84,8 @@ function drawTable({ rows, columns }: Table, width: number): string {
   const [titles = '', ...records] = cells.map((row) => drawRecord(row, widths, isRight))
   const rule = (left: string, middle: string, right: string) =>
     `${left}${widths.map((each) => '─'.repeat(each + 2)).join(middle)}${right}\n`
-  return rule('┌', '┬', '┐') + titles + rule('├', '┼', '┤') + records.join('') + rule('└', '┴', '┘')
+  const body = rule('├', '┼', '┤') + records.join('')
+  return rule('┌', '┬', '┐') + titles + body + rule('└', '┴', '┘')
 }
 
 /** One row of a table, on as many lines as its longest cell needs. */

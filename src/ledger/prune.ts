@@ -1,7 +1,7 @@
 /**
  * `prune`: deletes old tasks and posts, and charges where a person says so. The history and the totals stay.
- * The time is compared as `(select clock_timestamp() …)`: each row would be compared with a function that is
- * volatile, and what is kept be read each time.
+ * The time is compared as `(select clock_timestamp() …)`: each row would be compared with a function that
+ * is volatile, and what is kept be read each time.
  */
 import type { Database, SqlRunner, Transaction } from '../db/database.ts'
 import { deleteInPieces, ROWS_AT_ONCE } from '../db/pieces.ts'

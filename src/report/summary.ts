@@ -112,8 +112,8 @@ function describeVisibility(report: Report, comparison: Comparison): string[] {
 }
 
 /**
- * `−0.4 points in 7 days, 5.8 % to 5.4 % on the 5 of 7 keywords measured on both days: yoga (US) −0.3; the
- * rest −0.1.`
+ * `−0.4 points in 7 days, 5.8 % to 5.4 % on the 5 of 7 keywords measured on both days: yoga (US) −0.3;
+ * the rest −0.1.`
  */
 function describeChange(report: Report, change: StandingChange, now: number, span: Span): string {
   const { visibility } = change

@@ -9,7 +9,7 @@ export const DEVIATIONS = {
     'Paths name the stores apple and google, wherever one is taken or given; URLs in lists have the host.',
   ids: 'Ids have the form 11081554-0696-0066-0000-27e68ec15871, which is no version of a UUID.',
   types:
-    'Items are app_store_… and google_play_…, charts have the type of searches, every se_type is organic.',
+    'Items are app_store_… and google_play_…, charts have the type of searches, each se_type is organic.',
   nulls:
     'Fields that the specification always fills are null: check_url of the ios_store, ratings and others.',
   statuses: 'id_list gives the message of a task, and what the service added to it in the metadata.',

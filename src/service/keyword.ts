@@ -27,8 +27,8 @@ export function isSameKeyword(said: string, asked: string): boolean {
 }
 
 /**
- * Upper case first: then `ß` is `SS`, and both forms of a sigma are one. A dotted capital I loses its dot, as
- * many lower it.
+ * Upper case first: then `ß` is `SS`, and both forms of a sigma are one. A dotted capital I loses its dot,
+ * as many lower it.
  */
 function fold(keyword: string): string {
   const folded = keyword.normalize('NFKC').toUpperCase().toLowerCase().replaceAll('i\u0307', 'i')

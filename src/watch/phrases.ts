@@ -5,8 +5,8 @@
 
 const LONGEST_WORDS = 3
 const LONGEST_LETTERS = 60
-/** What stands between two parts of a title. */
-const PARTS = /[\s]+[-–—|·•&+][\s]+|[:：,，、。.;；!！?？()（）[\]【】「」"“”\n|•·/]+/u
+/** What stands between two parts of a title, in NFKC. */
+const PARTS = /\s+[-–—|·•&+]\s+|[:,、。.;!?()[\]【】「」"“”\n|•·/]+/u
 const UNSPACED = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}ー]+$/u
 
 /** Words by which no phrase begins or ends; of the languages in which most keywords are watched. */
@@ -31,9 +31,9 @@ const STOP_WORDS: Readonly<Record<string, string>> = {
   pt:
     'a ao app as com da das de do dos e em é grátis na no o os ou para por que se sem seu sua um uma ' +
     'você',
-  ja: 'の に は を が と で も から まで より な です ます する した して こと アプリ 無料 や へ',
+  ja: 'の に は を が と で も から まで ' + 'より な です ます する した して こと アプリ 無料 や へ',
   zh: '的 了 和 是 在 与 为 也 都 及 你 我 们 免费',
-  th: 'และ ที่ ของ ใน ให้ กับ การ เป็น ได้ ฟรี แอป',
+  th: 'และ ที่ ของ ใน ให้ กับ ' + 'การ เป็น ได้ ฟรี แอป',
 }
 
 const stops = new Map<string, ReadonlySet<string>>()

@@ -38,8 +38,8 @@ begin atomic
   values
     ('US', '{USA,U.S.,U.S.A.,AMERICA,UNITED STATES OF AMERICA,THE UNITED STATES}'::text[]),
     ('GB', '{UK,U.K.,GBR,BRITAIN,GREAT BRITAIN,ENGLAND,SCOTLAND,WALES}'), ('DE', '{DEU,GER,DEUTSCHLAND}'),
-    ('FR', '{FRA}'), ('ES', '{ESP,ESPAÑA,ESPANA}'), ('IT', '{ITA,ITALIA}'), ('NL', '{NLD,HOLLAND,NEDERLAND}'),
-    ('BE', '{BEL,BELGIE,BELGIQUE}'),
+    ('FR', '{FRA}'), ('ES', '{ESP,ESPAÑA,ESPANA}'), ('IT', '{ITA,ITALIA}'),
+    ('NL', '{NLD,HOLLAND,NEDERLAND}'), ('BE', '{BEL,BELGIE,BELGIQUE}'),
     ('AT', '{AUT,ÖSTERREICH,OSTERREICH}'), ('CH', '{CHE,SUI,SCHWEIZ,SUISSE,SVIZZERA}'),
     ('PL', '{POL,POLSKA}'), ('PT', '{PRT,POR}'),
     ('SE', '{SWE,SVERIGE}'), ('NO', '{NOR,NORGE}'), ('DK', '{DNK,DEN,DANMARK}'), ('FI', '{FIN,SUOMI}'),

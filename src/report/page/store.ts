@@ -88,8 +88,9 @@ function showLowReviews(report: Report): Markup {
 
 function showReview({ day, times, place, stars, title, text, author, response }: Review): Markup {
   const written = times === 1 ? [author, formatDay(day)] : [`${formatCount(times)} times`, formatDay(day)]
+  const drawn = '★'.repeat(stars).padEnd(5, '☆')
   return html`<li>
-<p><span class="stars" role="img" aria-label="${stars} of 5 stars">${'★'.repeat(stars).padEnd(5, '☆')}</span>
+<p><span class="stars" role="img" aria-label="${stars} of 5 stars">${drawn}</span>
 <b>${title}</b></p><p>${text}</p>
 <p class="note">${[place, ...written].filter(Boolean).join(' · ')}</p>
 ${response === null ? NOTHING : html`<p class="note">The developer: ${response}</p>`}</li>`

@@ -12,7 +12,10 @@ import { isSameKeyword } from '../service/keyword.ts'
 import type { ResultOutcome } from '../service/task-result.ts'
 
 /** What an answer says of itself. */
-export type Answered = Pick<Extract<ResultOutcome, { kind: 'done' }>, 'echo' | 'result' | 'answeredAt'>
+export type Answered = Pick<
+  Extract<ResultOutcome, { kind: 'done' }>,
+  'echo' | 'path' | 'result' | 'results' | 'answeredAt'
+>
 
 export interface Contradiction {
   /** The field that contradicts, such as `data.keyword` or `result.keyword`. */
@@ -36,13 +39,24 @@ export function findContradiction(item: FetchItem, answered: Answered): Contradi
   const { asked } = item
   if (asked === undefined) return null
   const rules = Object.entries(rulesOf(item, asked))
-  const parts = { data: answered.echo, result: answered.result }
+  const parts = { path: readPath(answered.path), data: answered.echo, result: answered.result }
   for (const [part, said] of Object.entries(parts)) {
     if (!isObject(said)) continue
     const found = rules.find(([field, rule]) => rule.isOther(said[field]))
     if (found !== undefined) return contradict(`${part}.${found[0]}`, said[found[0]], found[1].asked)
   }
+  if (answered.results > 1) {
+    const problem = `The answer has ${answered.results} results: which of them is that of the task is not known.`
+    return { path: 'result[1]', problem }
+  }
   return findOldCapture(asked.ageMs, answered)
+}
+
+/** `…/app_data/{store}/{function}/task_get/{form}/{id}`, which a delivered answer need not have. */
+function readPath(path: unknown): Readonly<Record<string, unknown>> | null {
+  if (!Array.isArray(path)) return null
+  const [se, name, call, , id] = path.slice(path.indexOf('app_data') + 1)
+  return call === 'task_get' ? { se, function: name, id } : null
 }
 
 type Asked = NonNullable<FetchItem['asked']>
@@ -57,6 +71,10 @@ function rulesOf(item: FetchItem, asked: Asked): Readonly<Record<string, Rule>> 
     tag: {
       asked: `${asked.taskId}.${asked.attempt}`,
       isOther: (said) => typeof said === 'string' && said !== '' && !isTagOf(asked, said),
+    },
+    id: {
+      asked: item.serviceId,
+      isOther: (said) => typeof said === 'string' && said !== item.serviceId,
     },
     function: {
       asked: item.function,

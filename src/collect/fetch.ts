@@ -15,7 +15,7 @@ import { OVERSIZED } from '../service/answer.ts'
 import type { AppDataClient } from '../service/client.ts'
 import { MAX_BODY_BYTES } from '../service/exchange.ts'
 import { billingUnits, findRule, hasForm, type ResultForm } from '../service/functions.ts'
-import { describeRefused, describeUncounted } from '../service/refused-items.ts'
+import { describeMiscount, describeRefused } from '../service/refused-items.ts'
 import {
   type AppReviewsResult,
   type InfoResult,
@@ -287,11 +287,11 @@ export function readOutcome(item: FetchItem, outcome: ResultOutcome): Fetched {
 }
 
 function readFailed(item: FetchItem, outcome: Extract<ResultOutcome, { kind: 'failed' }>): Fetched {
-  const { statusCode, message, echo } = outcome
+  const { statusCode, message, echo, path } = outcome
   if (statusCode === TASK_NOT_FOUND) {
     return { kind: 'later', item, problem: `${statusCode}: ${message}`, pauseMs: DAY_MS, isIdDoubtful: true }
   }
-  const answered = { echo, result: null, answeredAt: null }
+  const answered = { echo, path, result: null, results: 0, answeredAt: null }
   const contradiction = findContradiction(item, answered)
   if (contradiction !== null) return refuse(item, answered, contradiction)
   const kind = classifyStatus(statusCode) === 'store_failed' ? 'store_failed' : 'failed'
@@ -326,34 +326,36 @@ function readDone(item: FetchItem, statusCode: number, result: unknown): Fetched
     case 'app_searches':
     case 'app_list': {
       if (result === null) return { ...countReturned(null), kind: 'ranking', search: null }
-      const search = withinPresent(parseSearchResult(result, item.store))
-      const lacking = search.shortfall ?? findRankBeyond(item, search)
-      return { ...countReturned(search, lacking), kind: 'ranking', search }
+      const sent = withinPresent(parseSearchResult(result, item.store))
+      const { search, beyond } = cutAtDepth(item, sent)
+      return { ...countReturned(search, beyond ?? search.shortfall), kind: 'ranking', search }
     }
     case 'app_info': {
       const info = result === null ? null : withinPresent(parseInfoResult(result, item.asked?.subject))
-      return { ...done, kind: 'snapshot', info, incomplete: null, problem: null }
+      const incomplete = info?.shortfall ?? null
+      return { ...done, kind: 'snapshot', info, incomplete, problem: incomplete }
     }
     case 'app_reviews': {
       const reviews = result === null ? null : withinPresent(parseReviewsResult(result, item.store))
-      if (reviews === null) return { ...countReturned(null), kind: 'reviews', reviews }
-      const { items, refused, itemsCount } = reviews
-      const lacking = describeUncounted(items.length + refused.length, itemsCount)
-      return { ...countReturned(reviews, lacking), kind: 'reviews', reviews }
+      return { ...countReturned(reviews, reviews?.shortfall ?? null), kind: 'reviews', reviews }
     }
   }
 }
 
-/** A rank that was not paid for is of another list. The service may fill up the last billing unit. */
-function findRankBeyond({ store, function: fn, depth }: FetchItem, search: SearchResult): string | null {
-  const unit = findRule(store, fn)?.billingUnitResults
-  if (depth === null || unit === undefined) return null
-  const last = search.apps.length
-  if (last <= billingUnits(store, fn, depth) * unit) return null
-  return (
-    `The answer has rank ${last}, and ${depth} ranks were asked for: it may not be the list that was ` +
+/**
+ * A rank that was not paid for is of another list, and is not taken. The service may fill up the last billing
+ * unit.
+ */
+function cutAtDepth({ store, function: fn, depth }: FetchItem, search: SearchResult) {
+  const { apps, absolute } = search
+  const end = billingUnits(store, fn, depth ?? 0) * (findRule(store, fn)?.billingUnitResults ?? 0)
+  if (depth === null || apps.length <= end) return { search, beyond: null }
+  const last = apps.findLastIndex((app, index) => app !== null && index < end) + 1
+  const beyond =
+    `The answer has rank ${apps.length}, and ${depth} ranks were asked for: it may not be the list that was ` +
     'asked for.'
-  )
+  const within = { apps: apps.slice(0, last), absolute: absolute?.slice(0, last) ?? null }
+  return { search: { ...search, ...within }, beyond }
 }
 
 function readPages(result: unknown): { readonly html: RawPages; readonly incomplete: string | null } {
@@ -362,7 +364,7 @@ function readPages(result: unknown): { readonly html: RawPages; readonly incompl
   const sent = items.length + refused.length
   return {
     html: { datetime, pages },
-    incomplete: describeRefused(refused, sent) ?? describeUncounted(sent, itemsCount ?? 0),
+    incomplete: describeRefused(refused, sent) ?? describeMiscount(sent, itemsCount),
   }
 }
 

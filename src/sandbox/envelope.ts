@@ -19,6 +19,8 @@ export type TaskAnswer = {
   isSilent?: boolean
   costMicros?: number
   data: Record<string, unknown>
+  /** Where it is not that of the call. */
+  path?: readonly string[]
   /** Where it is not what the result has. */
   resultCount?: number
   result?: readonly unknown[]
@@ -52,7 +54,7 @@ const showTask = (codes: Codes, answer: TaskAnswer, path: readonly string[], tim
     time,
     cost: toUsd(answer.costMicros ?? 0),
     result_count: answer.resultCount ?? answer.result?.length ?? 0,
-    path,
+    path: answer.path ?? path,
     data: answer.data,
     result: answer.result ?? null,
   }

@@ -99,7 +99,8 @@ const FAULTS = {
   /** A result, fetched or posted back, is the failure (40101) of another task of the same function. */
   otherFailure: Fault,
   /**
-   * A result, fetched or posted back, says in one field that it is about something else; each in its turn.
+   * A result, fetched or posted back, says in one field or its path that it is about something else, or has a
+   * second one beside it; each in its turn.
    */
   otherField: Fault,
   /** The answer to a POST names an id that no task has; id_list is right. */
@@ -113,8 +114,8 @@ const FAULTS = {
    */
   shortList: Fault,
   /**
-   * A search or a chart, fetched or posted back, has a hole in its ranks, an app of the other store, or a
-   * rank beyond its depth, each in its turn.
+   * A search or a chart, fetched or posted back, has a hole in its ranks, an app of the other store, a rank
+   * beyond its depth, or more items than it counts, each in its turn.
    */
   brokenList: Fault,
   /** A ready list or id_list lacks the second half of the rows that it counts. */

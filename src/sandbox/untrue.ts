@@ -35,13 +35,21 @@ const UNTRUTHS: readonly (readonly [Part, field: string, Other])[] = [
   ['result', 'datetime', () => '2001-01-01 00:00:00 +00:00'],
 ]
 
-/** The answer, with one field that says something else; each turn another one of those that it has. */
+/**
+ * The answer, with one thing that says something else; each turn another one of the fields that it has, the
+ * path, or a second result.
+ */
 export const sayOther = (answer: TaskAnswer, turn: number): TaskAnswer => {
   const result = isRecord(answer.result?.[0]) ? answer.result[0] : {}
   const parts: Readonly<Record<Part, Record<string, unknown>>> = { data: answer.data ?? {}, result }
   const own = UNTRUTHS.filter(([part, field]) => Object.hasOwn(parts[part], field))
-  const untruth = own[turn % own.length]
-  if (untruth === undefined) return answer
+  const at = turn % (own.length + 2)
+  const untruth = own[at]
+  if (at === own.length) return { ...answer, result: [result, result] }
+  if (untruth === undefined) {
+    const path = ['v3', 'app_data', 'ios_store', 'app_list', 'task_get', 'advanced', answer.id]
+    return { ...answer, path: answer.data.function === 'app_list' ? path.with(3, 'app_info') : path }
+  }
   const [part, field, other] = untruth
   const bent = { ...parts[part], [field]: other(parts[part][field]) }
   return part === 'data' ? { ...answer, data: bent } : { ...answer, result: [bent] }
@@ -55,17 +63,18 @@ const isOrganic = ({ type }: Item): boolean => String(type).endsWith('_organic')
 export const canBreak = (items: readonly Item[]): boolean => items.filter(isOrganic).length > 1
 
 /**
- * A list that counts what it has: in turn without the app of its first rank, with an app of the other store,
- * and with a rank far beyond the depth.
+ * A list, in turn without the app of its first rank, with an app of the other store, with a rank far beyond the
+ * depth, and with more than it counts; otherwise it counts what it has.
  */
 export const breakList = <R extends { items: readonly Item[] }>(result: R, turn: number): R => {
   const { items } = result
   const first = items.findIndex(isOrganic)
   const last = items.findLastIndex(isOrganic)
   const of = (list: readonly Item[]): R => ({ ...result, items: list, items_count: list.length })
-  if (turn % 3 === 0) return of(items.toSpliced(first, 1))
+  if (turn % 4 === 3) return { ...result, items_count: 1 }
+  if (turn % 4 === 0) return of(items.toSpliced(first, 1))
   const item = items[last] ?? {}
   const type = OTHER_TYPE.find(([own]) => own.test(String(item.type))) ?? [/^/, '']
-  if (turn % 3 === 1) return of(items.with(last, { ...item, type: String(item.type).replace(...type) }))
+  if (turn % 4 === 1) return of(items.with(last, { ...item, type: String(item.type).replace(...type) }))
   return of([...items, { ...item, app_id: `${item.app_id}1`, rank_group: 2000, rank_absolute: 2001 }])
 }

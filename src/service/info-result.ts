@@ -19,7 +19,7 @@ import {
   wireValue,
 } from './fields.ts'
 import { price, rating } from './rating-and-price.ts'
-import { readItems } from './refused-items.ts'
+import { describeMiscount, readItems } from './refused-items.ts'
 
 /** An app that the page of another one links to. */
 export type LinkedApp = z.output<typeof linkedApp>
@@ -136,9 +136,9 @@ const page = wireRecord({
  *   app
  */
 export function parseInfoResult(result: unknown, asked?: string) {
-  const { items, checkUrl, datetime } = parseAppInfoResult(result, asked)
+  const { items, checkUrl, datetime, shortfall } = parseAppInfoResult(result, asked)
   const [{ type, rankGroup, rankAbsolute, position, ...found }] = items
-  return { ...found, checkUrl, datetime }
+  return { ...found, checkUrl, datetime, shortfall }
 }
 
 /**
@@ -163,6 +163,8 @@ export function parseAppInfoResult(result: unknown, asked?: string) {
     ...head,
     /** Apps only. */
     items: [first, ...others] as const,
+    /** As that of a search. */
+    shortfall: describeMiscount(sent.length, head.itemsCount),
     refused,
   }
 }

@@ -117,7 +117,8 @@ function readOutcome(envelope: Envelope, tag: string | undefined): ListingOutcom
         serviceId: id,
         statusCode,
         httpStatus: 200,
-        costMicros,
+        // What costs nothing says nothing, as in a POST of tasks: the estimate stands in.
+        costMicros: costMicros || null,
         result: Array.isArray(result) ? result[0] : null,
       }
     }

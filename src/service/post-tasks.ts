@@ -191,10 +191,13 @@ function readRefusal(
   }
 }
 
-/** Null for an answer that settles nothing: without a tag, or created without the id or the cost. */
+/**
+ * Null for an answer that settles nothing: without a tag, or created without the id or a cost. Nothing is
+ * created for nothing, so the service's own list is asked what it took.
+ */
 function toAnswer(task: TaskReply): TaskAnswer | null {
   const { tag, id, statusCode, message, costMicros } = task
   if (tag === null) return null
-  if (classifyStatus(statusCode) === 'created' && (id === null || costMicros === null)) return null
+  if (classifyStatus(statusCode) === 'created' && (id === null || !costMicros)) return null
   return { tag, serviceId: id, statusCode, message, costMicros: costMicros ?? 0 }
 }

@@ -53,8 +53,9 @@ export function describeRefused(refused: readonly RefusedItem[], itemsCount: num
   )
 }
 
-/** A sentence about items that a result counts and does not have; null when it has them. */
-export function describeUncounted(sent: number, counted: number): string | null {
-  if (sent >= counted) return null
-  return `The answer counts ${counted} items and has ${sent}: the others are lacking.`
+/** A sentence about a result that counts other items than it has; null when it has them, or counts none. */
+export function describeMiscount(sent: number, counted: number | null): string | null {
+  if (sent === (counted ?? sent)) return null
+  const wrong = sent < Number(counted) ? 'the others are lacking' : 'which of them it counts is not known'
+  return `The answer counts ${counted} items and has ${sent}: ${wrong}.`
 }

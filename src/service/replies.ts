@@ -6,7 +6,7 @@ import type { z } from 'zod'
 import { RejectedError, UnreadableError } from '../errors.ts'
 import { storeOfName } from './dialect.ts'
 import { isObject, readTimestamp, readWith } from './fields.ts'
-import { describeUncounted } from './refused-items.ts'
+import { describeMiscount } from './refused-items.ts'
 import { classifyStatus } from './status-codes.ts'
 import type { FreeCall, Reply, Transport } from './transport.ts'
 
@@ -59,8 +59,9 @@ function wholeRowsOf(reply: Reply, call: FreeCall): unknown[] {
     throw new UnreadableError(`The answer to ${what} says ${other}, ${problem}.`, 'tasks[0].data')
   }
   const rows = rowsOf(reply, what)
-  const lacking = describeUncounted(rows.length, reply.task?.resultCount ?? 0)
-  if (lacking === null) return rows
+  const counted = reply.task?.resultCount ?? 0
+  if (rows.length >= counted) return rows
+  const lacking = describeMiscount(rows.length, counted)
   throw new UnreadableError(`${what} was answered with a part of its list. ${lacking}`, 'tasks[0].result')
 }
 

@@ -21,7 +21,7 @@ import {
 } from './fields.ts'
 import type { Store } from './functions.ts'
 import { rating } from './rating-and-price.ts'
-import { readItems } from './refused-items.ts'
+import { describeMiscount, readItems } from './refused-items.ts'
 
 /** One review (docs/service.md: Reviews result). */
 export type Review = z.output<typeof review>
@@ -116,6 +116,8 @@ export function parseReviewsResult(result: unknown, store: Store = 'ios_store') 
     ...read,
     /** How many items are billed: those of the answer, or more where the service counts more. */
     itemsCount: Math.max(items.length, read.itemsCount ?? 0),
+    /** As that of a search. */
+    shortfall: describeMiscount(items.length, read.itemsCount),
     ...readItems(items, (item, index) => readWith(review, item, ['items', index])),
   }
 }

@@ -22,7 +22,7 @@ import {
 import type { Store } from './functions.ts'
 import { isSameNumbers, readNumbers } from './listed-numbers.ts'
 import { price, rating } from './rating-and-price.ts'
-import { describeUncounted, type ReadItems, readItems } from './refused-items.ts'
+import { describeMiscount, type ReadItems, readItems } from './refused-items.ts'
 
 /** An app as a search or a chart shows it. */
 export type RankedApp = ReturnType<typeof readApp>
@@ -123,7 +123,6 @@ export function parseAppListResult(result: unknown) {
 function readSearch<Read extends Item>(result: unknown, read: (sent: unknown, index: number) => Read | null) {
   const { seResultsCount, ...page } = readWith(searchPage, result)
   const sent = itemsOf(result, page.itemsCount)
-  const counted = page.itemsCount ?? 0
   const ranks = readRanks(sent, read)
   return {
     ...page,
@@ -133,9 +132,9 @@ function readSearch<Read extends Item>(result: unknown, read: (sent: unknown, in
      * How many items of any type came back, which are billed: those of the answer, or more where the service
      * counts more.
      */
-    itemsCount: Math.max(sent.length, counted),
-    /** What the list lacks by what it says itself, items or ranks, as a sentence; null when it is whole. */
-    shortfall: describeUncounted(sent.length, counted) ?? describeHoles(countHoles(sent, ranks)),
+    itemsCount: Math.max(sent.length, page.itemsCount ?? 0),
+    /** Why the list is not whole by what it says itself, items or ranks, as a sentence; null when it is. */
+    shortfall: describeMiscount(sent.length, page.itemsCount) ?? describeHoles(countHoles(sent, ranks)),
     ...ranks,
   }
 }

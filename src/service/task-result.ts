@@ -23,6 +23,8 @@ type Undone =
       readonly message: string
       /** The parameters of the task as the answer repeats them, as sent. */
       readonly echo: unknown
+      /** As sent: the path by which the answer was got, in segments. */
+      readonly path: unknown
     }
 
 interface Done {
@@ -37,6 +39,10 @@ interface Done {
   readonly result: unknown
   /** The parameters of the task as the answer repeats them, as sent. */
   readonly echo: unknown
+  /** As sent: the path by which the answer was got, in segments. */
+  readonly path: unknown
+  /** How many elements `result` has. */
+  readonly results: number
   /** By the clock of the service; null when the answer does not say. */
   readonly answeredAt: Date | null
   /** Size of the whole answer. */
@@ -145,10 +151,10 @@ function readOutcome(reply: Reply, what: string): FetchedTask {
       return { kind: 'pending', statusCode }
     case 'store_failed':
       // The caller pays for another attempt, so the task itself has to say so.
-      if (task !== null) return { kind: 'failed', statusCode, message, echo: task.data }
+      if (task !== null) return { kind: 'failed', statusCode, message, echo: task.data, path: task.path }
       break
     case 'rejected':
-      return { kind: 'failed', statusCode, message, echo: task?.data ?? null }
+      return { kind: 'failed', statusCode, message, echo: task?.data ?? null, path: task?.path ?? null }
     case 'ok':
     case 'no_results':
       if (task !== null) return readDone(task, reply, what)
@@ -166,9 +172,11 @@ function hasItems(result: unknown): boolean {
 function readDone(task: TaskReply, { rawBytes, answeredAt }: Reply, what: string): FetchedTask {
   const serviceId = task.id
   if (serviceId === null) throw new UnreadableError(`${what} was answered without an id.`, 'tasks[0].id')
-  const { tag, data: echo } = task
-  const done = { kind: 'done', serviceId, tag, echo, rawBytes, answeredAt, task } as const
-  const result: unknown = Array.isArray(task.result) ? task.result[0] : null
+  const { tag, data: echo, path } = task
+  const sent: readonly unknown[] = Array.isArray(task.result) ? task.result : []
+  const [result = null] = sent
+  const about = { serviceId, tag, echo, path, results: sent.length, rawBytes, answeredAt, task }
+  const done = { kind: 'done', ...about } as const
   if (classifyResult(task.statusCode, task.message) === 'no_results')
     return { ...done, statusCode: 40102, result: hasItems(result) ? result : null }
   if (result == null) {

@@ -137,28 +137,33 @@ async function judge(path: string, sample: Buffer, isWhole: boolean) {
 }
 
 /**
- * Whether lines are UTF-8. In the encoding of the West one letter of it proves that, in another one of one
- * byte a letter a line of them. In those of East Asia short lines are UTF-8 by chance, but never so many.
+ * Whether lines are UTF-8. In the encoding of the West one of its letters proves that: there it would be "Ã" and
+ * a sign. Others prove nothing ("É®" is one by chance), unless half of the lines have them; in another encoding
+ * of one byte a letter a line of them does. In those of East Asia short lines are UTF-8 by chance, but never so
+ * many.
  */
 async function isDamagedUtf8(path: string, guessed: string): Promise<boolean> {
   const isOfManyBytes = /^(gb|big5|euc|shift|iso-2022)/.test(guessed)
+  const least = guessed === LATIN ? 0.5 : isOfManyBytes ? CHANCE_SHARE : 0
   let lines = 0
   let ofUtf8 = 0
+  let isProven = false
   const look = (line: string) => {
     const letters = line.match(/\P{ASCII}/gu) ?? []
     const whole = letters.filter((letter) => letter !== '\ufffd').length
     if (letters.length > 0) lines += 1
-    if (whole > (guessed === LATIN ? 0 : letters.length / 2)) ofUtf8 += 1
+    if (whole > letters.length / 2) ofUtf8 += 1
+    isProven ||= guessed === LATIN ? /[À-ÿ]/.test(line) : least === 0 && ofUtf8 > 0
   }
   let begun = ''
   for await (const text of decode(path, 'utf-8')) {
     const ended = (begun + text).split(/[\r\n]/)
     begun = ended.pop()?.slice(-SAMPLE_BYTES) ?? ''
     ended.forEach(look)
-    if (ofUtf8 > 0 && !isOfManyBytes) return true
+    if (isProven) return true
   }
   look(begun)
-  return ofUtf8 > (isOfManyBytes ? lines * CHANCE_SHARE : 0)
+  return isProven || (ofUtf8 > 0 && ofUtf8 >= lines * least)
 }
 
 /** Letters of ASCII alone say nothing of an encoding. */

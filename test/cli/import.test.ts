@@ -155,6 +155,12 @@ describe('bytes that are not UTF-8 cost their rows, and not the letters of the o
     ['all of them in an encoding of the East', japanese, 4, 0, /read as shift_jis/],
     ['a zero byte', [utf8('größe'), utf8('c\0alm'), utf8('übung')], 2, 1, /^Line 3 is refused: it has bytes/],
     ['all of them in one of Windows', [latin('café'), latin('garçon')], 2, 0, /read as windows-1252/],
+    [
+      'none of them, though one is also UTF-8',
+      [latin('café'), latin('garçon'), latin('LOGIÉ®')],
+      ...([3, 0, /read as windows-1252/] as const),
+    ],
+    ['one of two, of letters that the West has not', [utf8('żółw'), latin('café')], 1, 1, /^Line 3/],
   ]
   for (const [name, keywords, added, refused, told] of files) {
     test(name, async (t) => {

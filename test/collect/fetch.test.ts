@@ -34,7 +34,8 @@ const ITEM: FetchItem = {
 }
 
 /** An answer that says nothing of itself. */
-const UNSAID = { echo: null, answeredAt: null }
+const UNSAID = { echo: null, path: null, results: 1, answeredAt: null }
+const DONE = { kind: 'done', serviceId: 'a', tag: null, statusCode: 20000, rawBytes: 0, ...UNSAID } as const
 
 const isResult = (path: string) => path.includes('/task_get/')
 
@@ -55,7 +56,7 @@ async function readTask() {
 
 describe('the meaning of an answer', () => {
   const failed = (statusCode: number) =>
-    readOutcome(ITEM, { kind: 'failed', statusCode, message: 'No.', echo: null }).kind
+    readOutcome(ITEM, { kind: 'failed', statusCode, message: 'No.', echo: null, path: null }).kind
 
   test('is read from its code: only 40101 may be posted again, and 40401 stays open', () => {
     assert.equal(readOutcome(ITEM, { kind: 'pending', statusCode: 40601 }).kind, 'later')
@@ -66,16 +67,7 @@ describe('the meaning of an answer', () => {
   })
 
   test('is a measurement of nothing with 40102, in which no result came', () => {
-    const done = {
-      kind: 'done',
-      serviceId: 'a',
-      tag: null,
-      statusCode: 40102,
-      result: null,
-      rawBytes: 0,
-      ...UNSAID,
-    } as const
-    const fetched = readOutcome(ITEM, done)
+    const fetched = readOutcome(ITEM, { ...DONE, statusCode: 40102, result: null })
     assert.ok(fetched.kind === 'ranking' && fetched.search === null)
     assert.equal(fetched.resultsReturned, 0)
   })
@@ -84,15 +76,7 @@ describe('the meaning of an answer', () => {
 test('nothing was captured in a year to come: such a time is none, and one of an hour ahead is', () => {
   const timeOf = (aheadMs: number) => {
     const datetime = `${new Date(Date.now() + aheadMs).toISOString().slice(0, 19).replace('T', ' ')} +00:00`
-    const done = {
-      kind: 'done',
-      serviceId: 'a',
-      tag: null,
-      statusCode: 20000,
-      rawBytes: 0,
-      ...UNSAID,
-    } as const
-    const fetched = readOutcome(ITEM, { ...done, result: { items: [], datetime } })
+    const fetched = readOutcome(ITEM, { ...DONE, result: { items: [], datetime } })
     assert.ok(fetched.kind === 'ranking')
     return fetched.search?.datetime?.toISOString().slice(0, 13) ?? null
   }
@@ -110,16 +94,8 @@ describe('what came back is billed', () => {
   })
   const hundred = Array.from({ length: 100 }, (_, index) => item(index + 1))
   const countOf = (items: readonly unknown[], itemsCount: number | null = items.length) => {
-    const done = {
-      kind: 'done',
-      serviceId: 'a',
-      tag: null,
-      statusCode: 20000,
-      rawBytes: 0,
-      ...UNSAID,
-    } as const
     const result = { items, items_count: itemsCount }
-    const fetched = readOutcome(ITEM, { ...done, result })
+    const fetched = readOutcome(ITEM, { ...DONE, result })
     assert.ok(fetched.kind === 'ranking')
     return fetched.resultsReturned
   }

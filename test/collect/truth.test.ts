@@ -71,16 +71,16 @@ describe('an answer of another task under the id that was asked for', () => {
   test('is known by any field of it, and so is a list that is broken in any way', async () => {
     await watchKeywords(
       world,
-      Array.from({ length: 12 }, (_, n) => `yoga ${n}`),
+      Array.from({ length: 13 }, (_, n) => `yoga ${n}`),
     )
     await buy(world)
     for (const kind of ['otherField', 'brokenList']) {
       await setFaults({ [kind]: 1 })
       const { stored, later } = await (kind === 'otherField' ? collect(world) : collectPaused(world))
-      assert.deepEqual([kind, stored, later], [kind, 0, 12])
+      assert.deepEqual([kind, stored, later], [kind, 0, 13])
     }
     await setFaults({})
-    assert.equal((await collectPaused(world)).stored, 12)
+    assert.equal((await collectPaused(world)).stored, 13)
   })
 
   test('is told in the end, kept as rejected, and leaves a gap with the reason', async () => {
@@ -167,7 +167,21 @@ describe('what an answer says of itself', () => {
   const reviews = itemOf('app_reviews', 'com.example.app')
 
   const judge = (item: FetchItem, answered: Partial<Answered>) =>
-    findContradiction(item, { echo: null, result: null, answeredAt: null, ...answered })?.path ?? null
+    findContradiction(item, {
+      ...{ echo: null, path: null, result: null, results: 1, answeredAt: null },
+      ...answered,
+    })?.path ?? null
+
+  test('contradicts a task by the path by which it was got, and when it has two results', () => {
+    const path = ['v3', 'app_data', 'google', 'app_searches', 'task_get', 'advanced', 'a']
+    assert.equal(judge(search, { path }), null)
+    assert.equal(judge(search, { path: path.with(2, 'apple') }), 'path.se')
+    assert.equal(judge(search, { path: path.with(3, 'app_list') }), 'path.function')
+    assert.equal(judge(search, { path: path.with(6, 'b') }), 'path.id')
+    assert.equal(judge(search, { path: path.with(4, 'task_post') }), null)
+    assert.equal(judge(search, { path: 'app_list' }), null)
+    assert.equal(judge(search, { results: 2 }), 'result[1]')
+  })
 
   const others: [FetchItem, Record<string, unknown>][] = [
     [search, { tag: `${TASK_ID}.1` }],
@@ -266,6 +280,12 @@ describe('a list that is short by its own account', () => {
       ['ranked 1', 'failed'],
     ],
     [
+      'with more items than it counts',
+      { items_count: 1, items: [organic(1), organic(2)] },
+      /^The answer counts 1 items and has 2: /,
+      ['ranked 1', 'failed'],
+    ],
+    [
       'with ranks that no app has',
       { items_count: 2, items: [organic(1), organic(4)] },
       /^The answer has no app at 2 of the ranks/,
@@ -284,6 +304,12 @@ describe('a list that is short by its own account', () => {
       'with ranks beyond those that were paid for',
       { items_count: 301, items: Array.from({ length: 301 }, (_, index) => organic(index + 1)) },
       /^The answer has rank 301, and 300 ranks were asked for/,
+      ['ranked 1', 'failed'],
+    ],
+    [
+      'with an app far beyond those that were paid for',
+      { items_count: 2, items: [organic(1), organic(2000, { app_id: '9999' })] },
+      /^The answer has rank 2000, and 300 ranks were asked for/,
       ['ranked 1', 'failed'],
     ],
   ]

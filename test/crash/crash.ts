@@ -71,7 +71,9 @@ guards: ${Object.keys(GUARDS).join(', ')}
 exit codes: 0 clean, 1 not clean, 2 wrong option\n`
 
 const cleanups: (() => unknown)[] = [killRunners]
-for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => void leave(130))
+// More than once: a signal to the group comes from npm as well.
+let leaving: Promise<never> | undefined
+for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => void leave(130))
 if (process.argv.includes('--help')) {
   process.stdout.write(HELP)
   process.exit(0)
@@ -90,9 +92,17 @@ try {
   await leave(1)
 }
 
-async function leave(exitCode: number): Promise<never> {
-  for (const cleanup of cleanups.splice(0)) await cleanup()
-  process.exit(exitCode)
+/** Once, and to the end: what cannot be closed must not keep the servers from being stopped. */
+function leave(exitCode: number): Promise<never> {
+  leaving ??= (async () => {
+    for (const cleanup of cleanups) {
+      try {
+        await cleanup()
+      } catch {}
+    }
+    process.exit(exitCode)
+  })()
+  return leaving
 }
 
 function readOptions(args: string[]): Options | null {
@@ -197,10 +207,8 @@ async function openStage({ seed, keywords, scenario, guardOff, asSold, logFile }
     scenario === null ? {} : SCENARIOS[scenario]
   const drawSkew = () => (scenario === null ? random.between(-MOST_SKEW_MS, MOST_SKEW_MS) : 0)
   await shareCompiled()
-  const postgres = await startPostgres()
-  cleanups.push(postgres.stop)
-  const sandbox = await startSandboxProcess({ seed, readyMs, asSold, clockOffsetMs: drawSkew() })
-  cleanups.push(sandbox.stop)
+  const postgres = await stopAtEnd(startPostgres())
+  const sandbox = await stopAtEnd(startSandboxProcess({ seed, readyMs, asSold, clockOffsetMs: drawSkew() }))
   const wire = await startWire(sandbox.url, random.fork())
   cleanups.unshift(wire.close)
   const world = await createWorld(postgres.url, keywords, scenario === null ? MIGRATING : 1)
@@ -230,6 +238,12 @@ async function openStage({ seed, keywords, scenario, guardOff, asSold, logFile }
     return startRunnerProcess({ env: { ...env, ...own }, logFd })
   }
   return { postgres, sandbox, wire, world, callsPerWindow, start }
+}
+
+/** Also when the end comes while it starts. */
+function stopAtEnd<S extends { stop(): Promise<void> }>(starting: Promise<S>): Promise<S> {
+  cleanups.push(async () => (await starting).stop())
+  return starting
 }
 
 /**

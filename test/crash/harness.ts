@@ -22,11 +22,18 @@ after(() => {
   for (const child of running) child.kill('SIGTERM')
 })
 
-export async function runCrash(...args: string[]): Promise<CrashRun> {
+/** @param env of the process, beside ours */
+export function startCrash(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
   const child = spawn(process.execPath, [HARNESS, '--seed', SEED, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...env },
   })
   running.add(child)
+  return child
+}
+
+export async function runCrash(...args: string[]): Promise<CrashRun> {
+  const child = startCrash(args)
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
   running.delete(child)
   return {

@@ -79,30 +79,39 @@ export async function startPostgres(
     const { code } = await runProgram(pgCtl, options, { account: cluster.account, quiet: true })
     if (code !== 0) throw new Error(`Postgres does not ${args[0]}: ${await lastErrorLine(cluster)}`)
   }
-  const restart = (mode: 'fast' | 'immediate') =>
+  let last: Promise<unknown> = Promise.resolve()
+  /** One after the other: a restart that is under way would start what was stopped meanwhile. */
+  const inTurn = (work: () => Promise<void>): Promise<void> => {
+    const turn = last.catch(() => {}).then(work)
+    last = turn
+    return turn
+  }
+  const restartNow = (mode: 'fast' | 'immediate') =>
     control('restart', '-m', mode, '-l', join(cluster.folder, 'server.log'))
   return {
     url: `postgres://${ROLE}:${cluster.password}@127.0.0.1:${port}/postgres`,
-    restart,
+    restart: (mode) => inTurn(() => restartNow(mode)),
     standBy: async (work) => {
       await writeFile(join(cluster.dataDirectory, 'standby.signal'), '')
-      await restart('fast')
+      await restartNow('fast')
       await work().finally(() => control('promote'))
     },
-    kill: async () => {
-      const lock = await readLockFile(cluster)
-      if (lock !== undefined) process.kill(lock.pid, 'SIGKILL')
-      if ((await startAgain(cluster)) !== port) throw new Error('Postgres has lost its port.')
-    },
+    kill: () =>
+      inTurn(async () => {
+        const lock = await readLockFile(cluster)
+        if (lock !== undefined) process.kill(lock.pid, 'SIGKILL')
+        if ((await startAgain(cluster)) !== port) throw new Error('Postgres has lost its port.')
+      }),
     stopFor: async (work) => {
       await stopServer(cluster)
       await work().finally(() => startAgain(cluster))
       if ((await readLockFile(cluster))?.port !== port) throw new Error('Postgres has lost its port.')
     },
-    stop: async () => {
-      await stopServer(cluster)
-      await removeCluster(cluster, home)
-    },
+    stop: () =>
+      inTurn(async () => {
+        await stopServer(cluster)
+        await removeCluster(cluster, home)
+      }),
   }
 }
 

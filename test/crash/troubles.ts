@@ -89,7 +89,7 @@ const UNTRUE: SandboxFaults = {
 
 /**
  * Each spell takes some seconds, as seconds are minutes here. A rate is a share of the calls, or of the
- * tasks.
+ * tasks; few are posted in one spell.
  */
 const SPELLS: readonly SandboxFaults[] = [
   {},
@@ -104,8 +104,8 @@ const SPELLS: readonly SandboxFaults[] = [
   { duplicateRow: 0.5, wrongId: 0.1 },
   UNTRUE,
   { webhookUnsent: 0.7, webhookTwice: 0.5 },
-  { webhookLost: 0.2, webhookTwice: 1 },
-  { storeError: 0.1, clockJump: { rate: 0.05, ms: 500, times: 4 } },
+  { webhookLost: 0.2, webhookTwice: 1, storeError: 0.3 },
+  { storeError: 0.3, clockJump: { rate: 0.05, ms: 500, times: 4 } },
 ]
 
 /** The faults that a run had never struck. */

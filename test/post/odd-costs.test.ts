@@ -11,7 +11,7 @@ afterEach(() => forgetAll(world))
 
 const options = () => ({ quietMs: 0, overdueAfterMs: world.settings.overdueAfterMs })
 
-for (const cost of [-1, 1e300, 'much', null]) {
+for (const cost of [-1, 1e300, 'much', null, 0, '0']) {
   test(`a cost of ${cost} leaves its own task unknown, and no other of its post`, async (t) => {
     const { client } = await tamper(t, world, (path, body) => {
       if (path.endsWith('/task_post')) body.tasks[1].cost = cost

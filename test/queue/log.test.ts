@@ -36,7 +36,13 @@ async function readTasks(world: World) {
 
 test('a post and a batch have one line each with their ids, and each task that failed has one', async (t) => {
   const { world, context, find } = await openLogged(t)
-  const expired = { kind: 'failed', statusCode: 40403, message: 'Results Expired.', echo: null } as const
+  const expired = {
+    kind: 'failed',
+    statusCode: 40403,
+    message: 'Results Expired.',
+    echo: null,
+    path: null,
+  } as const
   let asked = 0
   const client = replaceCalls(world.client, {
     getResult: async (address, read = (outcome) => outcome as never) => {
@@ -120,7 +126,7 @@ test('a result that is rejected has a line with its ids', async (t) => {
         tag: null,
         statusCode: 20000,
         result: {},
-        echo: null,
+        ...{ echo: null, path: null, results: 1 },
         answeredAt: null,
         rawBytes: 2,
       }),

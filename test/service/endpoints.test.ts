@@ -94,7 +94,7 @@ describe('a result', () => {
       tag: 'x.1',
       statusCode: 20000,
       result: { keyword: 'yoga' },
-      echo: { tag: 'x.1' },
+      ...{ echo: { tag: 'x.1' }, path: null, results: 1 },
       answeredAt: first.value.kind === 'done' ? first.value.answeredAt : null,
       rawBytes,
     })

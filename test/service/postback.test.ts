@@ -24,7 +24,7 @@ describe('a postback', () => {
       tag: 'ours',
       statusCode: 20000,
       result: RESULT,
-      echo: { tag: 'ours' },
+      ...{ echo: { tag: 'ours' }, path: null, results: 1 },
       answeredAt: null,
       rawBytes: plain.length,
     }
@@ -42,7 +42,7 @@ describe('a postback', () => {
       kind: 'failed',
       statusCode: 40101,
       message: 'Said.',
-      echo: { tag: 'ours' },
+      ...{ echo: { tag: 'ours' }, path: null },
     })
   })
 

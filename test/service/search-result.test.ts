@@ -24,7 +24,7 @@ function page(items: unknown, fields: Record<string, unknown> = {}) {
     check_url: 'https://store.example.com/search?q=yoga',
     datetime: '2026-11-21 12:00:00 +00:00',
     se_results_count: 240,
-    items_count: 1,
+    ...(Array.isArray(items) && { items_count: items.length }),
     items,
     ...fields,
   }

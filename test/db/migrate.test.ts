@@ -151,8 +151,8 @@ test('rights to write that a hosted database gives to others are told, and how t
   const { sql } = database
   const anyone = `anyone_${database.sql.options.database}`
   t.after(async () => {
+    await sql.unsafe(`drop owned by ${anyone}; drop role ${anyone}`)
     await database.drop()
-    await connect(t, process.env.TEST_DATABASE_URL ?? '').unsafe(`drop role ${anyone}`)
   })
   await sql.unsafe(`create role ${anyone} nologin;
     alter default privileges in schema public grant all on tables to ${anyone}`)

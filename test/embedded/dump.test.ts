@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
-import postgres from 'postgres'
 import { migrate } from '../../src/db/migrate.ts'
 import { dumpDatabase } from '../../src/embedded/dump.ts'
 import { restoreDatabase } from '../../src/embedded/restore.ts'
@@ -150,10 +149,10 @@ test('the owner of an empty database, no superuser, restores into it; rules hold
   const role = `owner_${randomBytes(6).toString('hex')}`
   await target.sql.unsafe(`create role ${role} login password 'x'`)
   t.after(async () => {
-    const admin = postgres(process.env.TEST_DATABASE_URL ?? '', { max: 1, onnotice: () => undefined })
+    await target.sql.unsafe(
+      `reassign owned by ${role} to current_user; drop owned by ${role}; drop role ${role}`,
+    )
     await target.drop()
-    await admin.unsafe(`drop role ${role}`)
-    await admin.end()
   })
   const database = url.pathname.slice(1)
   await target.sql.unsafe(

@@ -6,7 +6,10 @@ import { AppDataClient } from '../../src/service/client.ts'
 import { LOGIN } from '../support/world.ts'
 
 export interface LossyProxy {
-  /** `answer`: the service gets the POST and its answer is lost; `request`: it never gets it. */
+  /**
+   * `answer`: the service gets the POST and its answer is lost; `request`: it never gets it. A POST is lost by
+   * what this says when it arrives.
+   */
   lose: 'nothing' | 'answer' | 'request'
   /** Such POSTs that came this far. */
   readonly posts: number
@@ -26,14 +29,15 @@ export async function startLossyProxy(
   const proxy = { lose: 'nothing' as LossyProxy['lose'], posts: 0 }
   const server = createServer((request, response) => {
     const isPost = request.url?.endsWith(what) ?? false
+    const lose = isPost ? proxy.lose : 'nothing'
     if (isPost) proxy.posts += 1
-    if (isPost && proxy.lose === 'request') {
+    if (lose === 'request') {
       request.on('end', () => request.socket.destroy()).resume()
       return
     }
     const { method, headers } = request
     const onward = forward(`${sandboxUrl}${request.url}`, { method, headers }, (answer) => {
-      if (isPost && proxy.lose === 'answer') {
+      if (lose === 'answer') {
         answer.on('end', () => request.socket.destroy()).resume()
         return
       }

@@ -26,7 +26,7 @@ export const DAY_MS = 86_400_000
 const MONTH_MS = 27 * DAY_MS
 const BEGIN_MS = Date.parse('2026-03-02T06:00:00Z')
 export const BUDGET = { maxDayMicros: 1_000_000_000, maxMonthMicros: null, maxRunMicros: null }
-export const SIGNAL = AbortSignal.timeout(300_000)
+export const SIGNAL = new AbortController().signal
 /** Nothing that another copy sent is on its way here. */
 export const RECOVER = { quietMs: 0, overdueAfterMs: 60_000 }
 

@@ -8,12 +8,6 @@ import postgres from 'postgres'
 import { type Database, openDatabase } from '../../src/db/database.ts'
 import { moveClock } from './moved-clock.ts'
 
-/**
- * Clones wait for one another: a template must not be in use while it is copied. They are copies of files,
- * which takes half of what going through the log does.
- */
-const CLONE_LOCK = 7_310_447_116
-
 /** A client of the driver's own, or one of ours: for statements without pieces. */
 export interface AnySql {
   <T extends readonly object[] = postgres.Row[]>(
@@ -27,7 +21,10 @@ export interface AnySql {
 export interface TestDatabase {
   url: string
   sql: postgres.Sql
-  /** Closes `sql`, cuts off everybody else, and removes the database. */
+  /**
+   * Closes `sql`. Everybody else is cut off and the database removed meanwhile: the server waits with that for
+   * all its sessions, also for those of other tests that wait for something.
+   */
   drop(): Promise<void>
 }
 
@@ -98,15 +95,13 @@ export const sayStandby = (isStandby: boolean): string => `
     parallel safe return ${isStandby};
   alter table ledger set (fillfactor = 100)`
 
+/** A copy of files takes half of what going through the log does. */
 async function createDatabase(template: string, options = ''): Promise<TestDatabase> {
-  const adminUrl = environment('TEST_DATABASE_URL')
   const name = `${environment('TEST_TEMPLATE_DATABASE')}_${randomBytes(6).toString('hex')}`
-  await withAdmin(adminUrl, async (admin) => {
-    await admin`select pg_advisory_lock(${CLONE_LOCK})`
-    await admin`create database ${admin(name)} template ${admin(template)} strategy file_copy
-      ${admin.unsafe(options)}`
-  })
-  const url = new URL(adminUrl)
+  const admin = openAdmin('creates')
+  await admin`create database ${admin(name)} template ${admin(template)} strategy file_copy
+    ${admin.unsafe(options)}`
+  const url = new URL(environment('TEST_DATABASE_URL'))
   url.pathname = `/${name}`
   const sql = postgres(url.href, { max: 10, onnotice: () => undefined })
   return {
@@ -114,19 +109,24 @@ async function createDatabase(template: string, options = ''): Promise<TestDatab
     sql,
     async drop() {
       await sql.end({ timeout: 5 })
-      await withAdmin(adminUrl, (admin) => admin`drop database if exists ${admin(name)} with (force)`)
+      // What cannot be dropped now goes with the run.
+      const admin = openAdmin('drops')
+      admin`drop database if exists ${admin(name)} with (force)`.catch(() => undefined)
     },
   }
 }
 
-/** The lock of a clone ends with its connection. */
-async function withAdmin(url: string, work: (admin: postgres.Sql) => PromiseLike<unknown>): Promise<void> {
-  const admin = postgres(url, { max: 1, onnotice: () => undefined })
-  try {
-    await work(admin)
-  } finally {
-    await admin.end()
-  }
+const admins = new Map<string, postgres.Sql>()
+
+/**
+ * The process has one session that creates databases, so that none waits for those that are dropped. A session
+ * that is not used ends: the process need not wait for it.
+ */
+function openAdmin(what: 'creates' | 'drops'): postgres.Sql {
+  const options = { max: 1, idle_timeout: 1, onnotice: () => undefined }
+  const admin = admins.get(what) ?? postgres(environment('TEST_DATABASE_URL'), options)
+  admins.set(what, admin)
+  return admin
 }
 
 function environment(name: string): string {

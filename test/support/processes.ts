@@ -1,12 +1,11 @@
 /**
- * Which files of tests share a process, and in which order the processes start. Loading the product takes a
- * process of tests almost a second of CPU, more than the tests of most files take: cheap files run in one
- * process, one after the other.
+ * Which files of tests share processes, and in which order they start. Loading the product takes a process of
+ * tests almost a second of CPU, more than the tests of most files take: a process runs one file after the
+ * other.
  */
 import { globSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
-import { pathToFileURL } from 'node:url'
 
 /** They start first, the longest one before the others: in the end no core waits for one of them. */
 const DEAREST = [
@@ -42,61 +41,43 @@ const DEAREST = [
  */
 const ALONE = ['test/contract/as-sold.test.ts', 'test/contract/contract.test.ts']
 
-/** So few that a process takes about half a minute: what is left in the end is short. */
-const FILES_PER_PROCESS = 16
-const DEAREST_PER_PROCESS = 3
-
 /**
- * The files of each process, in the order of their start. A proof and a file of `ALONE` have their own.
+ * The files of each process that has its own, a proof or one of `ALONE`, in the order of their start; and what
+ * the other processes share.
  * @param files paths below the project
  */
-function groupFiles(files: readonly string[]): string[][] {
-  const isProof = (file: string) => file.endsWith('.proof.ts')
-  const known = [...DEAREST, ...ALONE]
-  const others = files.filter((file) => !known.includes(file)).sort()
-  const own = [...DEAREST.filter(isProof), ...others.filter(isProof), ...ALONE]
-  const dearest = DEAREST.filter((file) => !isProof(file) && files.includes(file))
-  const cheap = others.filter((file) => !isProof(file))
-  return [
-    ...own.filter((file) => files.includes(file)).map((file) => [file]),
-    ...cut(dearest, DEAREST_PER_PROCESS),
-    ...cut(cheap, FILES_PER_PROCESS),
-  ]
-}
-
-/** Pieces of almost the same length. */
-function cut(files: readonly string[], longest: number): string[][] {
-  const pieces = Math.ceil(files.length / longest)
-  const bounds = Array.from({ length: pieces + 1 }, (_, n) => Math.round((n * files.length) / pieces))
-  return bounds.slice(1).map((end, n) => files.slice(bounds[n], end))
+function groupFiles(files: readonly string[]): { own: string[]; shared: string[] } {
+  const isOwn = (file: string) => file.endsWith('.proof.ts') || ALONE.includes(file)
+  const first = [...DEAREST, ...ALONE].filter((file) => files.includes(file))
+  const sorted = [...first, ...files.filter((file) => !first.includes(file)).sort()]
+  return { own: sorted.filter(isOwn), shared: sorted.filter((file) => !isOwn(file)) }
 }
 
 /**
- * Writes a module for each process, whose names have the order in which `node --test` starts them. Each file
- * is a suite in it: what it registers before and after its tests is about its own.
+ * Writes a module for each process, whose names have the order in which `node --test` starts them. Those that
+ * share files take the next one when they have ended one. Each file is a suite in its process: what it
+ * registers before and after its tests is about its own.
  * @param patterns files or glob patterns, relative to the project
  * @param folder where the modules are written
+ * @param processes how many share the files that need none of their own
  * @throws Error when a pattern names no file
  */
 export async function writeEntries(
   project: string,
   patterns: readonly string[],
   folder: string,
+  processes: number,
 ): Promise<string[]> {
   const found = patterns.map((pattern) => globSync(pattern, { cwd: project }))
   const empty = found.findIndex((files) => files.length === 0)
   if (empty >= 0) throw new Error(`There is no file of tests ${patterns[empty]}.`)
   const files = [...new Set(found.flat().map((file) => relative(project, join(project, file))))]
-  const entries = groupFiles(files).map((group, n) => ({
+  const { own, shared } = groupFiles(files)
+  const sharing = Array.from({ length: Math.min(processes, shared.length) }, () => shared)
+  const entries = [...own.map((file) => [file]), ...sharing].map((group, n) => ({
     path: join(folder, `${String(n).padStart(3, '0')}.mjs`),
-    text: [
-      "import { describe } from 'node:test'",
-      ...group.map((file) => {
-        const url = pathToFileURL(join(project, file)).href
-        return `await describe(${JSON.stringify(file)}, () => import(${JSON.stringify(url)}))`
-      }),
-      '',
-    ].join('\n'),
+    text: `import { runNext } from ${JSON.stringify(new URL('run-next.ts', import.meta.url))}
+      await runNext(${JSON.stringify(project)}, ${JSON.stringify(folder)}, ${JSON.stringify(group)})`,
   }))
   for (const { path, text } of entries) await writeFile(path, text)
   return entries.map(({ path }) => path)

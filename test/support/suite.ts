@@ -157,13 +157,15 @@ async function runFiles(
   environment: Record<string, string>,
 ): Promise<Counts> {
   const countsFile = join(folder, 'counts.json')
-  const entries = await writeEntries(PROJECT, files, await mkdtemp(join(folder, 'entries-')))
+  const entries = await writeEntries(PROJECT, files, await mkdtemp(join(folder, 'entries-')), processes)
   const preloaded = ['load-faster.ts', ...(clock === undefined ? [] : ['moved-date.ts'])]
   const { NODE_TEST_CONTEXT: _, ...inherited } = process.env
   const child = spawn(
     process.execPath,
     [
       '--test',
+      // Fewer and shorter collections of what lives briefly: a tenth of a process's CPU.
+      '--max-semi-space-size=64',
       ...preloaded.map((file) => `--import=${new URL(file, SUPPORT)}`),
       `--test-reporter=${reporter}`,
       '--test-reporter-destination=stdout',

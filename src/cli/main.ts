@@ -44,17 +44,27 @@ export async function main(): Promise<void> {
   loadQuickly()
   const { stdout } = process
   for (const stream of [stdout, process.stderr]) stream.on('error', ignoreBrokenPipe)
-  const exit = (code: number) => process.exit(code)
   const nowMs = () => performance.now()
   const { readSupervisor } = await import('../config.ts')
   const stderr = isJournal(readSupervisor()) ? withPriorities(process.stderr) : process.stderr
-  const host: Host = { stdout, stderr, signals: process, exit, nowMs }
+  const host: Host = { stdout, stderr, signals: process, exit: leave, nowMs }
   const exitCode = await runCommandLine(process.argv.slice(2), host)
   // What is still in the pipes is written before the exit; sockets that a library leaves open do not delay
   // it.
   for (const stream of [stdout, process.stderr])
     await new Promise<void>((done) => stream.write('', () => done()))
-  process.exit(exitCode)
+  leave(exitCode)
+}
+
+/**
+ * Ends the process. Node waits for its threads first, and one that asks a name server or a disk which does
+ * not answer has a quarter of a minute and more: then another program takes the process over, and ends it.
+ */
+function leave(code: number): never {
+  const isWaiting = process.getActiveResourcesInfo().some((name) => /^(GetAddrInfo|FSReq)/.test(name))
+  if (isWaiting && process.platform !== 'win32')
+    process.execve?.(process.execPath, ['node', '--eval', `process.exit(${code})`], {})
+  process.exit(code)
 }
 
 /**

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { EventEmitter, once } from 'node:events'
-import { mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import type { Command, CommandContext, Outcome } from '../../src/cli/command.ts'
 import { table } from '../../src/cli/document.ts'
 import { type Host, loadCommands, runCommandLine } from '../../src/cli/main.ts'
@@ -362,4 +363,22 @@ describe('the executable', () => {
     assert.equal(code, 2)
     assert.match(stderr, /^storerank needs Node 24 or newer, and this is Node 20\.19\.0: run `npm ci` .*\n$/)
   })
+})
+
+/** A name server that never answers: its thread waits, as long as a pipe has no writer. */
+test('a name server that does not answer keeps no process that has ended', { timeout: 60_000 }, async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'storerank-names-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const hook = join(folder, 'hook.cjs')
+  execFileSync('mkfifo', [join(folder, 'pipe')])
+  const opens = `require('node:fs').open(${JSON.stringify(join(folder, 'pipe'))}, () => {})`
+  writeFileSync(hook, `require('node:dns').lookup = () => ${opens}`)
+  const child = spawn(process.execPath, ['--require', hook, fileURLToPath(entry), 'status', '--check'], {
+    env: { DATABASE_URL: 'postgres://me:secret@db.internal/ranks' },
+    signal: t.signal,
+    killSignal: 'SIGKILL',
+  })
+  const said = text(child.stderr)
+  assert.deepEqual(await once(child, 'exit'), [2, null])
+  assert.match(await said, /^unknown: The database did not answer within [6-9] s\.\n$/)
 })

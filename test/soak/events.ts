@@ -101,10 +101,8 @@ async function endSessions({ db }: World): Promise<void> {
  */
 export async function killRunners(world: World, leap: (ms: number) => Promise<void>): Promise<number> {
   await Promise.all([...world.runners.values()].map((runner) => runner.stop('SIGKILL')))
-  // The life wakes jobs at odd instants; the last plan was that of the schedule.
-  await world.db.sql`
-    update job_run set slot = date_trunc('minute', slot)
-    where job = 'track' and slot = (select max(slot) from job_run where job = 'track' and state = 'done')`
+  // The life wakes jobs at odd instants: the last plan is that of the schedule.
+  await world.db.sql`delete from job_run where job = 'track' and slot > date_trunc('minute', slot)`
   const early = 10 * MINUTE_MS
   const toDeadlineMs = TO_MIDNIGHT_MS + DEADLINE_HOURS * HOUR_MS
   await leap(toDeadlineMs - early)

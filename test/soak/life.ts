@@ -12,6 +12,7 @@ import { pino } from 'pino'
 import postgres from 'postgres'
 import { type Database, openDatabase } from '../../src/db/database.ts'
 import { migrate } from '../../src/db/migrate.ts'
+import { retryWhileDatabaseIsDown, saysOutage } from '../../src/db/outage.ts'
 import { readOutstanding } from '../../src/queue/cycle.ts'
 import { enqueueAgain } from '../../src/queue/job.ts'
 import { openQueue, type Queue } from '../../src/queue/queue.ts'
@@ -280,14 +281,17 @@ const UPGRADE: Trouble = {
 
 async function liveOneDay(world: World, day: number): Promise<DayReport> {
   const trouble = day === world.options.upgradeOn ? UPGRADE : (TROUBLES[day % CYCLE_DAYS] ?? QUIET)
-  const before = await readWork(world.db)
+  // Sessions of ours too end with what is done to the database.
+  const ask = <T>(read: (db: Database) => Promise<T>) =>
+    retryWhileDatabaseIsDown(() => read(world.db), world.options.signal)
+  const before = await ask(readWork)
   const passedMs = (await trouble.begin?.(world)) ?? 0
   await leap(world, DAY_MS - passedMs, trouble.faults)
   for (const job of DAILY_JOBS) await wake(world, job)
   await trouble.strike?.(world)
   if (trouble.name !== '') await wake(world, 'track')
   await waitUntilDone(world, day)
-  const after = await readWork(world.db)
+  const after = await ask(readWork)
   const held = await Promise.all(
     [...world.runners.values()].map(async (runner) => [runner.name, await runner.hold()] as const),
   )
@@ -295,12 +299,12 @@ async function liveOneDay(world: World, day: number): Promise<DayReport> {
     (after[what] - before[what]) / world.options.tasks
   return {
     day,
-    tasks: await countStored(world.db),
+    tasks: await ask(countStored),
     cpuMs: part('cpuMs'),
     yardstickMs: world.yardstick.read(),
     statements: part('statements'),
     buffers: part('buffers'),
-    connections: await countConnections(world.db),
+    connections: await ask(countConnections),
     runners: Object.fromEntries(held),
     reading: new Map(
       [...after.reading].map(([text, buffers]) => [
@@ -316,7 +320,7 @@ async function liveOneDay(world: World, day: number): Promise<DayReport> {
 async function wake({ db, queue }: World, job: string): Promise<void> {
   await enqueueAgain(db, queue, job, await readClock(db)).catch((error) => {
     // The database restarts.
-    if (!/CONNECTION|57P0/.test(String(error.code))) throw error
+    if (!saysOutage(error)) throw error
   })
 }
 

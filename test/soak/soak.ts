@@ -70,5 +70,6 @@ for (const { event, kind, afterMs } of life.told)
   process.stdout.write(`Of ${event} ${kind} was told after ${(afterMs / 1000).toFixed(1)} s.\n`)
 const excesses = findExcesses(life)
 for (const excess of excesses) process.stdout.write(`${excess}\n`)
-process.stdout.write(excesses.length === 0 && days.length > 0 ? '\nNothing piled up.\n' : '')
+if (excesses.length === 0 && days.length > 0)
+  process.stdout.write('\nNothing was lost, bought twice or told late, and nothing piled up.\n')
 process.exitCode = excesses.length === 0 ? 0 : 1

@@ -3,6 +3,7 @@
  * dearer for an hour. Linux only.
  */
 import postgres from 'postgres'
+import { saysOutage } from '../../src/db/outage.ts'
 import { readSessionCpuMs } from '../bench/server-load.ts'
 
 export interface Yardstick {
@@ -40,7 +41,7 @@ export function openYardstick(url: string): Yardstick {
   return {
     sample: () =>
       measure().catch((error) => {
-        if (!/CONNECTION|57P0/.test(String(error.code))) throw error
+        if (!saysOutage(error)) throw error
       }),
     read: () => {
       if (samples > 0) lastMs = totalMs / samples

@@ -10,7 +10,7 @@ import {
   recoverForgottenTasks,
   type RecoverOptions as TasksOptions,
 } from '../post/recover.ts'
-import { type Installation, rangeSinceLastCharge, readInstallations } from '../post/restored.ts'
+import { describeInstallation, rangeSinceLastCharge, readInstallations } from '../post/restored.ts'
 import { readOutstanding } from '../queue/cycle.ts'
 import { BUSY, executeJob, type Job, type JobContext } from '../queue/job.ts'
 import { startRunner } from '../queue/runner.ts'
@@ -49,7 +49,8 @@ export async function recover(
   const progress = createProgress(context)
   try {
     if (options.apart) return await leaveOthers(db, options, context)
-    await chooseInstallation(job, options.installation)
+    const other = await chooseInstallation(job, options.installation)
+    if (other !== undefined) tell(context, `This database takes the place of ${other}.`)
     const [clock] = await db.sql<{ now: Date }[]>`select clock_timestamp() as now`
     const began = clock?.now ?? new Date()
     tell(
@@ -103,8 +104,11 @@ async function leaveOthers(
   }
 }
 
-/** A database that never bought anything takes the place of the one that posted the account's tasks. */
-async function chooseInstallation({ db, client, signal }: JobContext, wanted?: string): Promise<void> {
+/**
+ * A database that never bought anything takes the place of the one that posted the account's tasks.
+ * @returns of which, for people; undefined where it is itself
+ */
+async function chooseInstallation({ db, client, signal }: JobContext, wanted?: string) {
   const state = await readRestoreState(db.sql)
   if (state.lastChargeAt !== null) {
     if (wanted === undefined || wanted === state.installation) return
@@ -115,19 +119,15 @@ async function chooseInstallation({ db, client, signal }: JobContext, wanted?: s
   }
   const found = await readInstallations(client, await rangeSinceLastCharge(client, state), signal)
   const chosen = wanted ?? (found.length === 1 ? found[0]?.installation : undefined)
-  if (chosen !== undefined) return db.begin((tx) => adoptInstallationId(tx, chosen))
-  if (found.length > 0) throw new ConfigurationError(describeChoice(found))
-}
-
-function describeChoice(found: readonly Installation[]): string {
-  const lines = found.map(
-    ({ installation, tasks, lastPostedAt }) =>
-      `  ${installation}: ${formatCount(tasks)} tasks seen, the last posted at ` +
-      `${formatInstant(lastPostedAt)}`,
-  )
-  return (
-    'Several databases of storerank have posted tasks on this account. Name the one that this ' +
-    `database stands in for with --installation:\n${lines.join('\n')}`
+  if (chosen !== undefined) {
+    await db.begin((tx) => adoptInstallationId(tx, chosen))
+    const known = found.find(({ installation }) => installation === chosen)
+    return known === undefined ? chosen : describeInstallation(known)
+  }
+  if (found.length === 0) return
+  throw new ConfigurationError(
+    'Several databases of storerank have posted tasks on this account. Name the one that this database ' +
+      `stands in for with --installation:\n  ${found.map(describeInstallation).join('\n  ')}`,
   )
 }
 

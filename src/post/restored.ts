@@ -139,16 +139,11 @@ export function describeForgotten(from: Date): string {
 /** @param others of the account, as far as they were seen */
 function describeOthers(others: readonly Installation[]): string {
   const [first] = others
-  const which = others.map(
-    ({ installation, tasks, lastPostedAt }) =>
-      `${installation} (${tasks === 1 ? '1 task' : `${tasks} tasks`} seen, the last posted at ` +
-      `${formatInstant(lastPostedAt)})`,
-  )
   const one = others.length === 1
   return (
     `The account has tasks of ${one ? 'another storerank database' : 'other storerank databases'}, ` +
-    `${which.join(', ')}, and this one has never bought anything. Nothing is posted, so that nothing is ` +
-    'paid for twice, until you have said which it is. If it stands in for ' +
+    `${others.map(describeInstallation).join(', ')}, and this one has never bought anything. Nothing is ` +
+    'posted, so that nothing is paid for twice, until you have said which it is. If it stands in for ' +
     `${one ? 'that one' : 'one of them'}, run ` +
     `\`storerank recover${one ? '' : ` --installation ${first?.installation}`}\`; if ` +
     `${one ? 'that one goes' : 'they go'} on, run \`storerank recover --apart\`.`
@@ -202,11 +197,17 @@ async function standsIn(
 }
 
 /** A database of storerank, as far as the tags of its tasks tell of it. */
-export interface Installation {
+interface Installation {
   readonly installation: string
   /** Those that were seen: there may be more. */
   readonly tasks: number
   readonly lastPostedAt: Date
+}
+
+/** For people, who know a database by when it last worked. */
+export function describeInstallation({ installation, tasks, lastPostedAt }: Installation): string {
+  const seen = tasks === 1 ? '1 task' : `${tasks} tasks`
+  return `${installation} (${seen} seen, the last posted at ${formatInstant(lastPostedAt)})`
 }
 
 /**

@@ -153,4 +153,15 @@ test('recover says what it charged, and which results cannot be had any more', a
     recovered.stdout,
     /^All other results are in the history\.\nPosting goes on with the next run\.$/m,
   )
+
+  const empty = await createTestDatabase()
+  t.after(() => empty.drop())
+  const held = await call(['run'], empty)
+  assert.equal(held.code, 2)
+  const [other] =
+    /another storerank database, (\w+ \(\d+ tasks seen, the last posted at [^)]+\))/.exec(held.stderr) ?? []
+  assert.ok(other !== undefined, held.stderr)
+  const taken = await call(['recover'], empty)
+  const place = `This database takes the place of ${other.replace('another storerank database, ', '')}.`
+  assert.ok(taken.stderr.includes(place), taken.stderr)
 })

@@ -75,15 +75,16 @@ export async function fillDisk(world: World): Promise<void> {
     create function full_disk() returns trigger language plpgsql as $$
     begin
       raise disk_full using message = 'could not extend file: No space left on device';
-    end $$;
-    ${WRITTEN.map(
-      (table) => `create trigger full_disk before insert or update on ${table}
-      for each statement execute function full_disk();`,
-    ).join('\n')}
-    alter role current_user set temp_file_limit = 0`)
+    end $$`)
+  // One table after the other: a runner that waits for one of them may hold another one.
+  for (const table of WRITTEN)
+    await db.sql.unsafe(`create trigger full_disk before insert or update on ${table}
+      for each statement execute function full_disk()`)
+  await db.sql`alter role current_user set temp_file_limit = 0`
   await endSessions(world)
   await waitUntilTold(world, 'the full disk', 'no_room')
-  await db.sql.unsafe(`drop function full_disk cascade; alter role current_user reset temp_file_limit`)
+  for (const table of WRITTEN) await db.sql.unsafe(`drop trigger full_disk on ${table}`)
+  await db.sql.unsafe('drop function full_disk; alter role current_user reset temp_file_limit')
   await endSessions(world)
 }
 

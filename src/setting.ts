@@ -14,7 +14,11 @@ export interface Setting<Value> {
   readonly example?: string
   /** `whole`: nobody else may read it; `in part`: it may hold a password. A refusal shows neither. */
   readonly secret?: 'whole' | 'in part'
-  /** Every variable that begins so is meant for storerank: one that is no setting is refused. */
+  /**
+   * Every variable that begins so is meant for storerank: one that is no setting is refused. To be given
+   * where the name is shorter than 13 letters, because near misses of such a name are noted alone. `ALERT_`
+   * begins the secrets of channels.
+   */
   readonly prefix?: string
   /** Other programs read it too, in small letters as well. */
   readonly isCommon?: true

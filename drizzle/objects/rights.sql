@@ -1,5 +1,6 @@
 -- What people may do. `public` is everybody who may log in: what is not revoked here is for all who read the
--- views. The roles may be missing: then the grants are left out, and the revokes are not.
+-- views. The roles may be missing: then the grants are left out, and the revokes are not. Every view is for
+-- both roles, without a word here.
 revoke execute on routine
   asked_parts, begin_money_zone, call_wait, calls_allowed, calls_in_flight, clock_ahead, close_failed_task,
   delete_project, delete_rankings, end_calls, end_channel, ensure_history_partitions, find_digest_channel,
@@ -16,23 +17,13 @@ revoke execute on routine
 from public;
 
 grant usage on schema public to storerank_editor, storerank_reader;
-grant select on
-  account_history, alert_history, alert_kind, alert_problem, app_change, app_history, app_listing, app_name,
-  app_number, app_review, app_slot, asked_interval, asked_period, audit_problem, backlog, budget_use,
-  call_minute, channel_problem, charge_line, charge_problem, ended_task, imported_history, job_outcome,
-  known_job, list_follow,
-  list_period, list_watch, money_zone, open_slot, open_work, owed_slot, pending_ranking, pending_slot,
-  pending_snapshot, place_problem, plan_deadline, project_app, project_event, project_list, project_problem,
-  project_target, rank_change, rank_history, rank_latest, ranked_apps, ranking_row, ranking_slot,
-  reserving_task, service_state, slot_problem, spelling_problem, spend_daily, spend_difference,
-  task_problem, twin_problem, unit_price, watch_cost, watch_part, watch_problem
-to storerank_editor, storerank_reader;
 grant execute on function
   chart_collections, clock_ahead, country_names, forecast_lines, lack_of_room, low_balance, restore_hold,
   unknown_category, unknown_collection, unknown_language, unknown_location
 to storerank_editor, storerank_reader;
-grant select on project, location, rank_weight, annotation, imported_rank, alert_rule to storerank_reader;
-grant select on location, language, category, app, alert_message to storerank_editor;
+grant select on project, location, rank_weight, annotation, imported_rank, alert_rule, money_zone
+to storerank_reader;
+grant select on location, language, category, app, alert_message, money_zone to storerank_editor;
 grant select, insert, update, delete on
   keyword_watch, app_watch, chart_watch, rank_weight, annotation, imported_rank, alert_rule, alert_channel
 to storerank_editor;

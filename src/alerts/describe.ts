@@ -12,11 +12,16 @@ export function describeEvent(event: EventRow): string {
     ...event,
     app: app === null ? 'The app' : nameInLine(app),
     rival: rival === null ? '' : nameInLine(rival),
-    since: comparedSlot === null ? '' : `, compared with ${dayOf(event, comparedSlot)}`,
+    comparedWith: comparedSlot === null ? '' : `, compared with ${dayOf(event, comparedSlot)}`,
   })
   const where = describePlace(event)
-  const line = where === '' ? (text ?? kind).replace(/^the /, 'The ') : `${where}: ${text ?? kind}`
+  const line = where === '' ? beginSentence(text ?? kind) : `${where}: ${text ?? kind}`
   return line.replace(/\s+/g, ' ').replace(/\.$/, `${describeLatest(event)}.`)
+}
+
+/** The name of an app that it begins with stays as it is written. */
+function beginSentence(text: string): string {
+  return text.replace(/^(the|all|only) /, (word) => word[0]?.toUpperCase() + word.slice(1))
 }
 
 /** ` (today 52)`: where it stands by now, if that is not what the event says. */

@@ -53,7 +53,7 @@ export interface ToldEvent extends EventRow {
   readonly app: string
   readonly rival: string
   /** `, compared with 2026-03-08`; empty where nothing is. */
-  readonly since: string
+  readonly comparedWith: string
 }
 
 /** The events of a message, in the order of their slots. */

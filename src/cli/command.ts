@@ -1,7 +1,7 @@
 /**
  * What a command is. All that is known of one stands in its declaration, in the file of its name in
- * commands/: the program, its help, the types of its options and the table in the README follow from that.
- * Such a file imports what is light; what a command works with, it imports when it runs.
+ * commands/: the program, its help, the types of its options and the table of docs/operations.md follow. Such
+ * a file imports what is light; what a command works with, it imports when it runs.
  */
 import type { Config } from '../config.ts'
 import type { PersonRole } from '../db/database.ts'
@@ -93,7 +93,7 @@ type Given<P> = {
   >
 }
 
-/** Where a command stands in the help and in the README. */
+/** Where a command stands in the help and in docs/operations.md. */
 export const COMMAND_GROUPS = ['Measure', 'Watch', 'Look', 'Keep', 'Set up', 'The service'] as const
 
 /**

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { FUNCTION_RULES } from '../service/functions.ts'
+import { ROLES } from './roles.ts'
 
 /** One `create or replace …` with the comments after it. */
 export interface Definition {
@@ -42,16 +43,23 @@ export function readObjects(folder: string): Objects {
   const parts = paths
     .filter((path) => path.startsWith('objects/') && path.endsWith('.sql'))
     .flatMap((path) => split(texts.get(path) ?? ''))
+  const definitions = sortByUse(definitionsOf(parts))
   return {
     hash: createHash('sha256')
       .update([...texts.values()].join('\0'))
       .digest('hex'),
-    definitions: sortByUse(definitionsOf(parts)),
+    definitions,
     distributed: definitionsOf(split(read('distributed/objects.sql'))),
     columns: readColumns(read('objects/columns.txt')),
     revokes: parts.filter((text) => text.startsWith('revoke ')),
-    grants: parts.filter((text) => text.startsWith('grant ')),
+    grants: [...parts.filter((text) => text.startsWith('grant ')), grantViews(definitions)],
   }
+}
+
+/** Every view is for everybody who has a role of ours. */
+function grantViews(definitions: readonly Definition[]): string {
+  const views = definitions.flatMap(({ key }) => /^view (.*)/.exec(key)?.[1] ?? [])
+  return `grant select on ${views.join(', ')} to ${ROLES.join(', ')};`
 }
 
 function expand(text: string): string {

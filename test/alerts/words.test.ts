@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { toLines } from '../../src/alerts/content.ts'
 import { dayOf, describeEvent } from '../../src/alerts/describe.ts'
 import type { EventRow } from '../../src/alerts/event.ts'
+import { KINDS } from '../../src/alerts/kinds/kinds.ts'
 
 const SLOT = new Date('2026-03-09T00:00:00Z')
 const EVENT: EventRow = {
@@ -40,7 +41,12 @@ const EVENT: EventRow = {
 const YOGA = { store: 'ios_store', keyword: 'yoga', location: 'United States', language: 'en' } as const
 const DAY_BEFORE = { compared_slot: new Date('2026-03-08T00:00:00Z') }
 
-const say = (changes: Partial<EventRow>) => describeEvent({ ...EVENT, ...changes })
+const told = new Set<string>()
+const say = (changes: Partial<EventRow>) => {
+  const event = { ...EVENT, ...changes }
+  told.add(event.kind)
+  return describeEvent(event)
+}
 
 test('of money and jobs it says since when and how long, in sentences', () => {
   const balance = (micros: number, after: number) =>
@@ -203,4 +209,58 @@ test('a message has the gravest first, then what weighs most, and one line for o
     '4 keywords and charts not measured for 1 day: asana, calm, yoga and 1 more. Major outage.',
   )
   assert.equal(rest, 1)
+})
+
+test('of ratings, of everybody and of an outage it says what is usual, and that it is over', () => {
+  const page = { store: 'ios_store', location: 'United States', language: 'en', app: 'Ashlune' } as const
+  const market = { kind: 'market_moved', before: 2, after: 7.5, detail: { store: 'ios_store', own_moved: 9 } }
+  const sentences: readonly [Partial<EventRow>, string][] = [
+    [
+      { ...page, kind: 'rating_below', before: 4.1, after: 3.9, detail: { limit: 4 } },
+      'Ashlune (iOS, United States, en): the rating is 3.9, below 4; it was 4.1.',
+    ],
+    [
+      { ...page, ...DAY_BEFORE, kind: 'rating_dropped', before: 4.1, after: 3.9 },
+      'Ashlune (iOS, United States, en): the rating fell from 4.1 to 3.9, compared with 2026-03-08.',
+    ],
+    [
+      { kind: 'share_of_voice_moved', app: 'Ashlune', before: 4, after: 8.25 },
+      'The share of voice of Ashlune rose from 4 % to 8.3 %.',
+    ],
+    [
+      { ...market, detail: { ...market.detail, verdict: 'everybody', own_change: -3 } },
+      'All of iOS moved: apps by 7.5 places on average, where 2 is usual; your apps by 9 places on average ' +
+        '(3 down).',
+    ],
+    [
+      { ...market, detail: { ...market.detail, verdict: 'own', own_change: 0 } },
+      'Only your apps moved in iOS: by 9 places on average (as many up as down); all apps by 7.5 places on ' +
+        'average, as usual.',
+    ],
+    [
+      {
+        kind: 'budget_used',
+        after: 80,
+        detail: { budget: 'daily_usd of the project', used_micros: 800_000, limit_micros: 1_000_000 },
+      },
+      '80 % of the budget daily_usd of the project is used: $0.80 of $1.00.',
+    ],
+    [
+      { kind: 'outage', detail: { endpoints: ['task_post'] } },
+      'The service reports a major outage (task_post).',
+    ],
+    [
+      { ...DAY_BEFORE, kind: 'outage', detail: { over: true, remaining: ['degraded_performance'] } },
+      'The major outage of the service that began 2026-03-08 00:00 UTC is over; it still reports: degraded ' +
+        'performance.',
+    ],
+  ]
+  for (const [changes, sentence] of sentences) assert.equal(say(changes), sentence)
+})
+
+test('each kind has a sentence that is tried above', () => {
+  assert.deepEqual(
+    KINDS.filter(({ name }) => !told.has(name)).map(({ name }) => name),
+    [],
+  )
 })

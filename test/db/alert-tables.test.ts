@@ -3,6 +3,7 @@
  */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
+import { KINDS } from '../../src/alerts/kinds/kinds.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { lasting } from '../support/lasting.ts'
 import { addPerson } from '../support/people.ts'
@@ -181,7 +182,13 @@ describe('rows that are right', () => {
       balance_low: { threshold: 5 },
       job_late: { threshold: 6 },
       outage: {},
+      market_moved: { threshold: 2 },
     }
+    const tried = new Set(Object.keys(kinds).map((name) => name.split(' ')[0]))
+    assert.deepEqual(
+      KINDS.filter(({ name }) => !tried.has(name)),
+      [],
+    )
     for (const [name, fields] of Object.entries(kinds)) {
       const [kind = ''] = name.split(' ')
       await sql`insert into alert_rule ${sql({ project: 'p', name, kind, channel: 'channel 0', ...fields })}`

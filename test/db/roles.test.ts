@@ -215,14 +215,17 @@ describe('every view', () => {
     test(`shows ${who} the rows that the owner sees`, async () => {
       const person = who === 'an editor' ? editor : reader
       await person.sql`set storerank.now = '2026-03-11 13:00+00'`
-      for (const { name } of await views()) {
-        const count = `select count(*)::int as rows from (select to_jsonb(v) from ${name} v offset 0) v`
-        const [seen] = await person.sql.unsafe(count)
-        const [there] = await owner.unsafe(count)
-        assert.ok(there?.rows > 0, `${name} has a row to look at`)
-        assert.deepEqual([name, seen], [name, there])
+      try {
+        for (const { name } of await views()) {
+          const count = `select count(*)::int as rows from (select to_jsonb(v) from ${name} v offset 0) v`
+          const [seen] = await person.sql.unsafe(count)
+          const [there] = await owner.unsafe(count)
+          assert.ok(there?.rows > 0, `${name} has a row to look at: add one to leaveSomethingInEveryView`)
+          assert.deepEqual([name, seen], [name, there])
+        }
+      } finally {
+        await person.sql`reset storerank.now`
       }
-      await person.sql`reset storerank.now`
     })
   }
 })

@@ -167,7 +167,8 @@ test('whoever makes a mistake reads what the catalogue says', async (t) => {
     })
   } catch (error) {
     // Its own message has the whole text twice.
-    assert.deepEqual(changed, [])
+    const what = 'npm run mistakes writes the answers anew: read them before you commit them'
+    assert.deepEqual(changed, [], what)
     throw error
   }
 })

@@ -61,7 +61,6 @@ create or replace view greeting as
 select k.name as project, 'Hello, ' || k.name as says from project k;
 comment on view greeting is 'What each project is told.';
 comment on column greeting.says is 'A greeting.';
-grant select on greeting to storerank_reader;
 `
 
 let copy: string

@@ -79,10 +79,10 @@ const shareOfVoiceMoved: AlertKind = {
 }
 
 function describeMoved(what: string, event: ToldEvent): string {
-  const { app, before, after, since } = event
+  const { app, before, after, comparedWith } = event
   const verb = (after ?? 0) > (before ?? 0) ? 'rose' : 'fell'
   const values = `from ${percent(before)} to ${percent(after)}`
-  return `the ${what} of ${app} ${verb} ${values}${describeScope(event)}${since}.`
+  return `the ${what} of ${app} ${verb} ${values}${describeScope(event)}${comparedWith}.`
 }
 
 function percent(value: number | null): string {
@@ -108,9 +108,9 @@ const topCountMoved: AlertKind = {
     size: 'abs(v.after - v.before)',
   }),
   sentence: (event) => {
-    const { app, before, after, detail, since } = event
+    const { app, before, after, detail, comparedWith } = event
     const now = `is in the top ${detail.top} of ${countOf(after ?? 0, 'keyword')}`
-    return `${app} ${now}, and was in that of ${before}${describeScope(event)}${since}.`
+    return `${app} ${now}, and was in that of ${before}${describeScope(event)}${comparedWith}.`
   },
 }
 
@@ -176,14 +176,15 @@ const marketMoved: AlertKind = {
     where r.kind = 'market_moved' and (r.store is null or r.store = m.store)
       and m.verdict in ('everybody', 'own')`,
   sentence: (event) => {
-    const { before, after, detail, since } = event
+    const { before, after, detail, comparedWith } = event
     const store = STORE_NAMES[detail.store as Store]
     const own = `${places(detail.own_moved)} (${describeClimb(Number(detail.own_change ?? 0))})`
+    const all = places(after)
     const where = `${store}${describeScope(event)}`
     if (detail.verdict === 'own')
-      return `only your apps moved in ${where}: by ${own}; all apps by ${places(after)}, as usual${since}.`
+      return `only your apps moved in ${where}: by ${own}; all apps by ${all}, as usual${comparedWith}.`
     const usual = `where ${Number(before)} is usual`
-    return `all of ${where} moved: apps by ${places(after)}, ${usual}; your apps by ${own}${since}.`
+    return `all of ${where} moved: apps by ${all}, ${usual}; your apps by ${own}${comparedWith}.`
   },
 }
 

@@ -35,10 +35,11 @@ export interface AlertKind {
   readonly isOfDay?: true
   readonly source: Source
   /**
-   * Selects events of the rules `rule r`, from what people ask and from what the source names: rule_id,
-   * subject, slot, and of the other columns of `alert_event` what there is to say. An event is told once for
-   * each rule, subject and slot; and not where another one in the same direction lies between compared_slot
-   * and slot.
+   * Selects events of the rules `rule r`, from what people ask and from what the source names. Beside the
+   * columns of `alert_rule` it has `r.days`, of compared_with, and `r.is_of_day`. Selected are rule_id,
+   * subject (`target:app`, say), slot, and of the other columns of `alert_event` what there is to say. An
+   * event is told once for each rule, subject and slot; and not where another one in the same direction lies
+   * between compared_slot and slot.
    */
   readonly select: string
   /** The sentence, without the list and the place that stand before it. */

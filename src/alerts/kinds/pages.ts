@@ -54,7 +54,7 @@ const ratingDropped: AlertKind = {
     join app_history b on b.project = ${PROJECT} and b.target_id = m.target_id
       and b.slot = ${SLOT} - make_interval(hours => 24 * r.days)
     where r.kind = 'rating_dropped' and ${stars('b.rating')} - ${stars('m.rating')} >= r.threshold::numeric`,
-  sentence: ({ before, after, since }) => `the rating fell from ${before} to ${after}${since}.`,
+  sentence: ({ before, after, comparedWith }) => `the rating fell from ${before} to ${after}${comparedWith}.`,
 }
 
 const reviewLow: AlertKind = {

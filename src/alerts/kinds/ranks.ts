@@ -95,13 +95,13 @@ const rankMoved: AlertKind = {
 
 /** Against the best rank or a rank of the rule, which is no measurement of the day that the event names. */
 function describeMove(event: ToldEvent): string {
-  const { app, before, after, depth, detail, since } = event
+  const { app, before, after, depth, detail, comparedWith } = event
   const verb = isClimb(event) ? 'rose' : 'fell'
   const now = `${formatRank(after, depth)}${ofDepth(depth)}`
   if (detail.compared_with === 'base') return `${app} ${verb} to ${now} from its base of ${before}.`
   if (detail.compared_with === 'best' && !isClimb(event))
-    return `${app} fell to ${now} from its best, ${before}${since}.`
-  return `${app} ${describeRanks(event)}${since}.`
+    return `${app} fell to ${now} from its best, ${before}${comparedWith}.`
+  return `${app} ${describeRanks(event)}${comparedWith}.`
 }
 
 function describeRanks(event: ToldEvent): string {
@@ -144,7 +144,7 @@ const topCrossed: AlertKind = {
       and (m.rank_before is not null or m.depth_before >= r.top)`,
   sentence: (event) => {
     const into = isClimb(event) ? 'into' : 'out of'
-    return `${event.app} ${describeRanks(event)} ${into} the top ${event.detail.top}${event.since}.`
+    return `${event.app} ${describeRanks(event)} ${into} the top ${event.detail.top}${event.comparedWith}.`
   },
 }
 
@@ -164,13 +164,13 @@ const overtaken: AlertKind = {
     join rank c on c.target_id = m.target_id and c.days = m.days and c.role = 'competitor'
     where r.kind = 'overtaken' and c.rank <= coalesce(r.top, c.rank) and c.rank < ${RANK}
       and m.rank_before < coalesce(c.rank_before, m.depth_before + 1)`,
-  sentence: ({ app, rival, before, after, depth, depth_before: depthBefore, detail, since }) => {
+  sentence: ({ app, rival, before, after, depth, depth_before: depthBefore, detail, comparedWith }) => {
     const was = (rank: unknown) => formatRank(rank, depthBefore)
     const is = (rank: unknown) => formatRank(rank, depth)
     const them = `${rival} (${is(detail.rival_after)}, before ${was(detail.rival_before)})`
     const [one, other] = [was(before), is(after)]
     const course = one === other ? `is ${one} as before` : `went from ${one} to ${other}`
-    return `${them} is now ahead of ${app}, which ${course}${since}.`
+    return `${them} is now ahead of ${app}, which ${course}${comparedWith}.`
   },
 }
 

@@ -5,7 +5,7 @@ import { STORE_NAMES } from '../text/words.ts'
 import type { EventRow } from './event.ts'
 import { findKind } from './kinds/kinds.ts'
 
-/** `yoga (iOS, United States, en): Ashlune fell from 3 to 22 (of 100), compared with 2026-03-03.` */
+/** `yoga (iOS US, en): Ashlune fell from 3 to 22 (of 100), compared with 2026-03-03.` */
 export function describeEvent(event: EventRow): string {
   const { app, compared_slot: comparedSlot, kind, rival } = event
   const text = findKind(kind)?.sentence({
@@ -31,20 +31,10 @@ function describeLatest({ latest, after }: EventRow): string {
 }
 
 /** The list, or the app of a page, with the place; of a day only the store. */
-function describePlace({
-  app,
-  category,
-  collection,
-  keyword,
-  kind,
-  language,
-  location,
-  store,
-}: EventRow): string {
-  const place = [store === null ? null : STORE_NAMES[store], location, language]
-    .filter((part) => part !== null)
-    .join(', ')
-  const list = keyword ?? (collection && [collection, category].filter(Boolean).join(', '))
+function describePlace({ app, keyword, kind, store, ...of }: EventRow): string {
+  const name = [store === null ? null : STORE_NAMES[store], of.place].filter(Boolean).join(' ')
+  const place = [name, of.language].filter(Boolean).join(', ')
+  const list = keyword ?? (of.collection && [of.collection, of.category].filter(Boolean).join(', '))
   if (list) return `${nameInLine(list)} (${place})`
   if (findKind(kind)?.isOfDay) return place
   return app === null || place === '' ? '' : `${nameInLine(app)} (${place})`

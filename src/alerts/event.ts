@@ -41,6 +41,8 @@ export interface EventRow extends EventFacts {
   readonly timezone: string
   /** Of the keyword; 1 where it is about none. */
   readonly weight: number
+  /** Code of the country, or the name of a smaller location. */
+  readonly place: string | null
   /** The rank at the latest measurement after the slot, and to which depth; null where there is none. */
   readonly latest: { readonly rank: number | null; readonly depth: number } | null
   readonly cooldown_ms: number
@@ -81,9 +83,12 @@ async function readNamed(tx: Transaction, events: readonly { readonly id: number
       h.app_id, h.app, h.rival_id, h.rival, h.before, h.after, h.depth, h.depth_before, h.check_url, h.detail,
       e.id, e.rule_id, e.subject, h.slot, h.compared_slot, p.timezone,
       (extract(epoch from r.cooldown) * 1000)::float8 as cooldown_ms, told.slot as told_slot,
-      coalesce(watch.weight, 1) as weight, latest.point as latest
+      coalesce(watch.weight, 1) as weight, latest.point as latest,
+      case l.type when 'Country' then l.country_iso_code else h.location end as place
     from alert_history h
     join alert_event e on e.id = h.event_id
+    left join target t on t.id = e.target_id
+    left join location l on l.store = t.store and l.code = t.location_code
     join alert_rule r on r.id = h.rule_id
     join project p on p.name = r.project
     left join lateral (

@@ -26,7 +26,7 @@ interface Source {
   readonly columns: readonly Column[]
 }
 
-interface AskedFunction extends Source {
+export interface AskedFunction extends Source {
   /** Those that may be left out come last. */
   readonly args: readonly { readonly name: string; readonly type: string; readonly isNeeded: boolean }[]
 }
@@ -42,7 +42,7 @@ export async function readQueryTools(db: Database, reader: Database): Promise<As
 }
 
 /** A function that people ask takes a project, and more that may be left out; others are parts of these. */
-async function readFunctions({ sql }: Database): Promise<AskedFunction[]> {
+export async function readFunctions({ sql }: Database): Promise<AskedFunction[]> {
   return sql<AskedFunction[]>`
     with meaning as (
       select a.attname as name, mode() within group (order by col_description(a.attrelid, a.attnum)) as help
@@ -97,11 +97,22 @@ function toFunctionTool(reader: Database, { name, help, args, columns }: AskedFu
       additionalProperties: false,
     },
     run: (input) => {
-      const named = args.filter((arg) => input[arg.name] != null)
-      const values = named.map((arg) => toText(input[arg.name]))
-      const list = named.map((arg, n) => `${quote(arg.name)} => ($${n + 1}::text)::${arg.type}`)
-      return readRows(reader, `select * from ${quote(name)}(${list.join(', ')})`, values, input.limit)
+      const { text, values } = writeCall({ name, args }, input)
+      return readRows(reader, text, values, input.limit)
     },
+  }
+}
+
+/** The statement that asks a function, with what is given of its arguments. */
+export function writeCall(
+  { name, args }: Pick<AskedFunction, 'name' | 'args'>,
+  input: Readonly<Record<string, unknown>>,
+): { readonly text: string; readonly values: readonly string[] } {
+  const named = args.filter((arg) => input[arg.name] != null)
+  const list = named.map((arg, n) => `${quote(arg.name)} => ($${n + 1}::text)::${arg.type}`)
+  return {
+    text: `select * from ${quote(name)}(${list.join(', ')})`,
+    values: named.map((arg) => toText(input[arg.name])),
   }
 }
 
@@ -227,7 +238,7 @@ function findColumn({ name: view, columns }: Source, name: unknown): Column {
 }
 
 /** @param lack the beginning of the sentence that refuses a name */
-function findNamed<Named extends { readonly name: string }>(
+export function findNamed<Named extends { readonly name: string }>(
   all: readonly Named[],
   name: unknown,
   title: string,
@@ -243,6 +254,6 @@ function listOf(value: unknown): unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-function quote(name: string): string {
+export function quote(name: string): string {
   return `"${name.replaceAll('"', '""')}"`
 }

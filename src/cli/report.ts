@@ -61,7 +61,7 @@ export async function showReport(
       ...(intro === undefined ? {} : { intro: await readFile(intro, 'utf8') }),
       ...(accent === undefined ? {} : { accent }),
     }
-    return writeHtml(db, { ...query, project: onlyOne(projects) }, resolve(html), page)
+    return writeHtml(db, { ...query, project: onlyOne('A page', projects) }, resolve(html), page)
   }
   const digests = await readDigests(db, projects, query, shown)
   const isWide = widthOf(stdout) >= WIDE_TERMINAL
@@ -93,12 +93,12 @@ async function readDigests(
   return digests
 }
 
-/** A page is of one project. */
-function onlyOne(projects: readonly string[]): string {
+/** @param what is about one project: `A page` */
+export function onlyOne(what: string, projects: readonly string[]): string {
   const [only, ...others] = projects
   if (only !== undefined && others.length === 0) return only
   throw new ConfigurationError(
-    'A page is about one project, and there are several: ' +
+    `${what} is about one project, and there are several: ` +
       `give one of ${projects.join(', ')} with --project.`,
   )
 }

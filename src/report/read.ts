@@ -54,33 +54,17 @@ export async function readReport(db: Pick<Database, 'begin'>, query: ReportQuery
 }
 
 async function read(tx: Transaction, query: ReportQuery): Promise<Report> {
-  const { timezone, now, today } = await readProject(tx, query.project)
-  if (query.to !== undefined && query.to > today) {
-    throw new ConfigurationError(
-      `${query.to} has not begun: in ${timezone}, where ${query.project} is, it is ${today}.`,
-    )
-  }
-  const days = listDays(await readRange(tx, query, timezone))
-  const from = days[0] ?? ''
-  const to = days.at(-1) ?? ''
-  const apps = await readApps(tx, query.project, from)
-  const scope: Scope = {
-    project: query.project,
-    timezone,
-    days,
-    from,
-    to,
-    ...(await readPart(tx, query)),
-    appOf: new Map(apps.map(({ id }, index) => [id, index])),
-  }
+  const { now, ...request } = await readRequest(tx, query)
+  const apps = await readApps(tx, query.project, request.from)
+  const scope: Scope = { ...request, appOf: new Map(apps.map(({ id }, index) => [id, index])) }
   const ranks = await readRanks(tx, scope)
   return {
-    project: query.project,
-    timezone,
+    project: scope.project,
+    timezone: scope.timezone,
     tag: scope.tag,
     location: scope.location,
     writtenAt: now.toISOString(),
-    days,
+    days: scope.days,
     apps: apps.map(({ id: _, ...app }) => app),
     lists: ranks.lists,
     series: ranks.series,
@@ -102,6 +86,26 @@ async function read(tx: Transaction, query: ReportQuery): Promise<Report> {
     coverage: await readCoverage(tx, scope),
     money: await readMoney(tx, scope),
   }
+}
+
+/**
+ * The days that a query is about, and its tag and location by their own names.
+ * @throws ConfigurationError as `readReport` does
+ */
+export async function readRequest(
+  tx: Transaction,
+  query: ReportQuery,
+): Promise<Omit<Scope, 'appOf'> & { readonly now: Date }> {
+  const { timezone, now, today } = await readProject(tx, query.project)
+  if (query.to !== undefined && query.to > today) {
+    throw new ConfigurationError(
+      `${query.to} has not begun: in ${timezone}, where ${query.project} is, it is ${today}.`,
+    )
+  }
+  const days = listDays(await readRange(tx, query, timezone))
+  const [from = ''] = days
+  const part = await readPart(tx, query)
+  return { project: query.project, timezone, now, days, from, to: days.at(-1) ?? from, ...part }
 }
 
 async function readProject(

@@ -112,8 +112,8 @@ function describeVisibility(report: Report, comparison: Comparison): string[] {
 }
 
 /**
- * `−0.4 points in 7 days, 5.8 % to 5.4 % on the 5 of 7 keywords measured on both days: yoga (US) −0.3;
- * the rest −0.1.`
+ * `−0.4 points in 7 days, 5.8 % to 5.4 % on the 5 of 7 keywords measured on both days: yoga
+ * (iOS US) −0.3, the rest −0.1.`
  */
 function describeChange(report: Report, change: StandingChange, now: number, span: Span): string {
   const { visibility } = change
@@ -171,7 +171,7 @@ function describeFurthest(report: Report, { moves }: Comparison): string[] {
   ]
 }
 
-/** `yoga timer (US), 40 → 12` */
+/** `yoga timer (iOS US), 40 → 12` */
 function describeMove(report: Report, { list, before, after }: Move): string {
   return `${nameList(report, list)}, ${formatPoint(before)} → ${formatPoint(after)}`
 }
@@ -184,13 +184,10 @@ export function nameApp(report: Report, index: number): string {
   return isShared ? `${asName(app.name)} (${STORE_NAMES[app.store]})` : asName(app.name)
 }
 
-/** `yoga timer (US)`; `yoga timer (Android US)` where the project is in both stores. */
+/** `yoga timer (iOS US)`, as everywhere: also where all is of one store. */
 export function nameList(report: Report, index: number): string {
   const list = report.lists[index]
-  if (list === undefined) return ''
-  const { name, place, store } = list
-  const hasBoth = report.lists.some((other) => other.store !== store)
-  return `${asName(name)} (${hasBoth ? `${STORE_NAMES[store]} ` : ''}${place})`
+  return list === undefined ? '' : `${asName(list.name)} (${STORE_NAMES[list.store]} ${list.place})`
 }
 
 function describeCrossings({ entered, left }: Comparison): string[] {

@@ -12,7 +12,7 @@ const DEEPEST_RANK = 30
 /** An app that stands beside a watched one, and the page of one, of what an app on the lists is worth. */
 const PAGE_SHARE = 0.5
 /** What so many words are worth: one word names a market, two or three what somebody wants. */
-const WORTH_OF_WORDS: readonly number[] = [0, 0.2, 1, 0.9]
+const WORTH_OF_WORDS: readonly number[] = [0, 0.04, 1, 0.9]
 /** A phrase within a longer one is left out where so many of its apps have the longer one. */
 const SAME_APPS = 0.8
 const EXAMPLES = 3
@@ -120,21 +120,24 @@ async function readSources({ sql }: Pick<Database, 'sql'>, query: DiscoverQuery)
         and (${app}::text is null or l.app_id = ${app})
       order by l.target_id, l.slot desc
     ), texts as (
-      select p.store, p.language, p.app_id as of, p.title, concat_ws(E'\n', p.subtitle, p.description) as text
+      select p.store, p.language, p.app_id, p.title, concat_ws(E'\n', p.subtitle, p.description) as text
       from page p
       union all
       select p.store, p.language, s ->> 'appId', s ->> 'title', s ->> 'title'
       from page p cross join lateral jsonb_array_elements(p.similar_apps) s
       union all
-      select o.store, o.language, t.title, t.title, t.title
+      select o.store, o.language, n.app_id, t.title, t.title
       from (select distinct store, language from place) o cross join unnest(${[...titles]}::text[]) t (title)
+      left join app_name n on n.store = o.store and n.title = t.title
     )
     select r.store, r.location, r.location_code as "locationCode", r.language, r.of, r.title, r.title as text,
       r.strength, r.near
     from ranked r
     union all
-    select p.store, p.location, p.location_code, p.language, t.of, t.title, t.text, p.strength, null
+    select p.store, p.location, p.location_code, p.language, coalesce(n.developer, t.app_id, t.title), t.title,
+      t.text, p.strength, null
     from texts t join place p on p.store = t.store and p.language = t.language
+    left join app_name n on n.store = t.store and n.app_id = t.app_id
     where t.title is not null`
 }
 

@@ -9,7 +9,10 @@ const LONGEST_LETTERS = 60
 const PARTS = /\s+[-–—|·•&+]\s+|[:,、。.;!?()[\]【】「」"“”\n|•·/]+/u
 const UNSPACED = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}ー]+$/u
 
-/** Words by which no phrase begins or ends; of the languages in which most keywords are watched. */
+/**
+ * Words by which no phrase begins or ends; of the languages in which most keywords are watched. Those of
+ * English count in all of them: half of the titles of a store are English.
+ */
 const STOP_WORDS: Readonly<Record<string, string>> = {
   en:
     'a an and any app apps are as at be best by can do for free from get has have how in is it its ' +
@@ -55,9 +58,9 @@ export function listPhrases(text: string, language: string): string[] {
   return [...phrases].filter((phrase) => [...phrase].length <= LONGEST_LETTERS)
 }
 
-/** How many words it has, as its language divides it. */
+/** How many words it has, as its language divides it; of what has no spaces at least two. */
 export function countWords(phrase: string, language: string): number {
-  return divide(phrase, language).length
+  return Math.max(divide(phrase, language).length, UNSPACED.test(phrase) ? 2 : 1)
 }
 
 function divide(text: string, language: string): string[] {
@@ -73,7 +76,9 @@ function divide(text: string, language: string): string[] {
 
 function isPhrase(words: readonly string[], isStop: ReadonlySet<string>): boolean {
   const [first = '', last = ''] = [words[0], words.at(-1)]
-  if (isStop.has(first) || isStop.has(last) || words.some((word) => /^\d+$/.test(word))) return false
+  if (isStop.has(first) || isStop.has(last)) return false
+  // `30 day fitness` is searched for; a year, and the second of a series, are not.
+  if (/^\d+$/.test(last) || words.some((word) => /^\d{4,}$/.test(word))) return false
   const letters = [...words.join('')].length
   return letters >= (UNSPACED.test(words.join('')) ? 2 : 3)
 }
@@ -85,7 +90,7 @@ function join(words: readonly string[]): string {
 }
 
 function stopWordsOf(language: string): ReadonlySet<string> {
-  const known = stops.get(language) ?? new Set((STOP_WORDS[language] ?? '').split(' '))
+  const known = stops.get(language) ?? new Set(`${STOP_WORDS.en} ${STOP_WORDS[language] ?? ''}`.split(' '))
   stops.set(language, known)
   return known
 }

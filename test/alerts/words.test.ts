@@ -35,10 +35,11 @@ const EVENT: EventRow = {
   timezone: 'Europe/Berlin',
   cooldown_ms: 0,
   weight: 1,
+  place: null,
   latest: null,
   told_slot: null,
 }
-const YOGA = { store: 'ios_store', keyword: 'yoga', location: 'United States', language: 'en' } as const
+const YOGA = { store: 'ios_store', keyword: 'yoga', place: 'US', language: 'en' } as const
 const DAY_BEFORE = { compared_slot: new Date('2026-03-08T00:00:00Z') }
 
 const told = new Set<string>()
@@ -62,17 +63,17 @@ test('of a list it says which, what was there before and now, and how deep it wa
   const ranks = { ...YOGA, ...DAY_BEFORE, app: 'Ashlune', before: 8, depth: 100, depth_before: 100 }
   assert.equal(
     say({ ...ranks, after: null }),
-    'yoga (iOS, United States, en): Ashlune fell from 8 to > 100 (of 100), compared with 2026-03-08.',
+    'yoga (iOS US, en): Ashlune fell from 8 to > 100 (of 100), compared with 2026-03-08.',
   )
   assert.equal(
     say({ ...ranks, kind: 'top_crossed', after: 14, detail: { top: 10 } }),
-    'yoga (iOS, United States, en): Ashlune fell from 8 to 14 (of 100) out of the top 10, compared ' +
-      'with 2026-03-08.',
+    'yoga (iOS US, en): Ashlune fell from 8 to 14 (of 100) out of the top 10, compared with ' +
+      '2026-03-08.',
   )
   const gap = (detail: object) => say({ ...YOGA, kind: 'not_measured', detail: { days: 1, ...detail } })
   assert.equal(
     gap({ gap: 'budget', reason: 'project_budget' }),
-    'yoga (iOS, United States, en): not measured for 1 day. The budget of the project was used up.',
+    'yoga (iOS US, en): not measured for 1 day. The budget of the project was used up.',
   )
   assert.match(gap({ gap: 'failed', reason: 'No such place' }), /for 1 day\. No such place\.$/)
   assert.match(gap({ gap: 'missed', reason: null }), /for 1 day\. Nothing asked for it in time\.$/)
@@ -92,19 +93,14 @@ test('of a best rank and of a base it says which it is, and no day on which noth
 })
 
 test('of a page and a review it is one line, which no text of theirs leaves', () => {
-  const page = {
-    store: 'ios_store',
-    location: 'United States',
-    language: 'en',
-    app: 'Ash\u202e\u0007lune',
-  } as const
+  const page = { store: 'ios_store', place: 'US', language: 'en', app: 'Ash\u202e\u0007lune' } as const
   const fields = [
     { field: 'title', before: null, after: 'New\n<b>' },
     { field: 'update_notes', before: 'a', after: 'b' },
   ]
   assert.equal(
     say({ ...page, kind: 'listing_changed', detail: { fields } }),
-    'Ash\u2407lune (iOS, United States, en): its page changed: title – → New <b>; update notes.',
+    'Ash\u2407lune (iOS US, en): its page changed: title – → New <b>; update notes.',
   )
   assert.match(
     say({ ...page, kind: 'review_low', after: 1, detail: { title: 'Bad', text: 'one\n\ntwo\u009b' } }),
@@ -114,7 +110,7 @@ test('of a page and a review it is one line, which no text of theirs leaves', ()
 
 test('a name that is written from right to left moves no number of the line', () => {
   const ranks = { ...YOGA, keyword: 'يوغا', app: 'Ashlune', before: 8, after: 14, depth: 100 }
-  assert.equal(say(ranks), '\u2068يوغا\u2069 (iOS, United States, en): Ashlune fell from 8 to 14 (of 100).')
+  assert.equal(say(ranks), '\u2068يوغا\u2069 (iOS US, en): Ashlune fell from 8 to 14 (of 100).')
 })
 
 test('of a day it is a sentence by itself, and names some of many keywords', () => {
@@ -170,7 +166,7 @@ test('of a competitor it says who is ahead now, and where the own app stands tod
   const ranks = { before: 14, after: 29, depth: 100, depth_before: 100 }
   assert.equal(
     say({ ...rivals, ...ranks, detail, latest: { rank: 52, depth: 100 } }),
-    'yoga (iOS, United States, en): Slowbarrow (24, before 24) is now ahead of Ashlune, which went from 14 ' +
+    'yoga (iOS US, en): Slowbarrow (24, before 24) is now ahead of Ashlune, which went from 14 ' +
       'to 29, compared with 2026-03-08 (today 52).',
   )
   assert.match(

@@ -45,7 +45,7 @@ test('a trial says what the rules would have told, and leaves nothing behind', a
   assert.equal(code, 0, stderr)
   assert.match(
     stdout,
-    /fitness, 2026-11-02\n {2}critical: yoga \(iOS, 2840, en\): Mine fell from 3 to 14 .* out of the top 10/,
+    /fitness, 2026-11-02\n {2}critical: yoga \(iOS 2840, en\): Mine fell from 3 to 14 .* out of the top 10/,
   )
   assert.match(
     stdout,

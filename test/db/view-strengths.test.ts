@@ -82,6 +82,13 @@ test(
       '2026-03-08 zen garden 1 Rival 1 f',
     ])
     assert.deepEqual(await ask('keyword', `advertisers(${RANGE}, 'calm')`), ['zen garden'])
+    // What three others are called says what an app is, and names none.
+    await capture('yoga', '2026-03-07', ['1003', '1004', '1005'])
+    await list.sql`update app set developer = app_id, title = case app_id when '1001' then 'Zen: Sleep'
+      else 'Zen ' || app_id end`
+    assert.deepEqual(await ask('keyword', `advertisers(${RANGE}) where is_own_brand`), [])
+    await list.sql`update app set title = 'Rival' where app_id in ('1004', '1005')`
+    assert.deepEqual(await ask('keyword', `advertisers(${RANGE}) where is_own_brand`), ['zen garden'])
   },
 )
 

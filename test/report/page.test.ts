@@ -122,7 +122,7 @@ test('shows where a product of both stores stands in each', async () => {
           .trim(),
       )
       .filter(Boolean),
-    ['yoga', '(US)', 'Lark &amp; Co', '3', 'not in top'],
+    ['yoga', 'US', 'Lark &amp; Co', '3', 'not in top'],
   )
 })
 

@@ -40,9 +40,11 @@ before(async () => {
   }
   const details = { subtitle: 'Sleep sounds', similarApps: [{ appId: '91', title: 'Sleep Sounds HD' }] }
   await list.sql`insert into listing (hash, title, description, details)
-    values ('a', 'Mine', 'A yoga studio at home', ${list.sql.json(details)})`
+    values ('a', 'Mine', 'A yoga studio at home by Quiet Harbour', ${list.sql.json(details)})`
   await list.describeApp('1001', SLOT, { listing_hash: Buffer.from('a'), app: 1 })
   await list.sql`update app_snapshot set app = (select id from app where app_id = '1001')`
+  // What it calls itself on its page and on the lists is the name of one.
+  await list.sql`update app set title = 'Quiet Harbour', developer = 'Us' where app_id = '1001'`
 })
 
 const ask = (query: Partial<DiscoverQuery>) =>

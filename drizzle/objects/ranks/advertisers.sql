@@ -1,13 +1,20 @@
+-- `strpos` is asked first, because dividing the titles of all apps into words takes seconds.
 create or replace function own_names(in_project text) returns text[] language sql stable parallel safe
 return array(
   select distinct n.name from project_apps(in_project) a
+  join app_name d on d.app = a.app
   cross join lateral unnest(
     array[a.label, regexp_replace(a.title, '\s*([:|,(\u2013\u2014]|\s-\s).*$', '')]
   ) n (name)
-  where a.role = 'own' and char_length(n.name) > 2
+  where a.role = 'own' and char_length(n.name) > 2 and 3 > (
+    select count(distinct o.developer) from app_name o
+    where strpos(lower(o.title), lower(n.name)) > 0 and words_in(words_of(n.name), o.title) = words_of(n.name)
+      and o.developer <> d.developer
+  )
 );
 comment on function own_names(text) is
-  'What the own apps of a project are called: their labels, and their titles up to the first mark.';
+  'What the own apps of a project are called: their labels, and their titles up to the first mark, but for '
+  'words that three other developers have in a title: a name such as Sleep says what an app is.';
 
 create or replace function is_brand(in_keyword text, in_tags text[], in_names text[]) returns boolean
   language sql immutable parallel safe
@@ -28,9 +35,11 @@ create or replace function advertisers(
 begin atomic
   with own as materialized (
     select a.app, a.store from project_apps(in_project) a where a.role = 'own' and a.ended_at is null
+  ), named as materialized (
+    select own_names(in_project) as names
   ), brand as materialized (
     select l.target_id, l.list = 'keyword' and is_brand(l.keyword, l.tags, n.names) as is_brand
-    from newest_lists(in_project) l cross join (select own_names(in_project) as names) n
+    from newest_lists(in_project) l cross join named n
   )
   select d.day, d.store, d.list, d.keyword, d.collection, d.category, d.location, d.location_code, d.language,
     d.tags, d.weight, paid.place::integer, n.app_id, n.title, n.developer, a.role,
@@ -48,4 +57,4 @@ comment on function advertisers(text, date, date, text, text) is
   'Who advertised on the keywords and charts of a project, by day: place counts all results, rank is '
   'the one that the advertised app has by itself there, own_rank that of the best own app. '
   'is_own_brand: the keyword has the tag brand, or the name of an own app (its label, or its title up '
-  'to the first mark). With a tag or a location, of what has it.';
+  'to the first mark), which own_names has. With a tag or a location, of what has it.';

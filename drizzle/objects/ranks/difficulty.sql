@@ -3,8 +3,9 @@ create or replace function top_strengths(
   in_location text default null
 ) returns table (
   store text, keyword text, location text, location_code integer, language text, tags text[],
-  weight double precision, target_id integer, day date, rank integer, app integer, title text, votes integer,
-  rating numeric, has_words boolean, rank_before integer, is_compared boolean, own_rank integer
+  weight double precision, target_id integer, day date, rank integer, app integer, app_id text, title text,
+  votes integer, rating numeric, has_words boolean, rank_before integer, is_compared boolean,
+  own_rank integer, updated_on date, reasons text[]
 ) language sql stable parallel safe
 begin atomic
   with list as materialized (
@@ -21,27 +22,46 @@ begin atomic
     select distinct on (n.app, n.location_code) n.* from numbers_until(to_day, to_day,
       array(select distinct l.location_code from list l), array(select distinct h.app from held h)) n
     order by n.app, n.location_code, n.day desc
+  ), strength as materialized (
+    select l.*, h.rank::integer, h.app, a.app_id, a.title, n.votes, n.rating,
+      words_in(words_of(l.keyword), a.title) = words_of(l.keyword) as has_words,
+      array_position(l.first_ids, h.app) as rank_before
+    from list l
+    join held h on h.target_id = l.target_id
+    join app_name a on a.app = h.app
+    left join number n on n.app = h.app and n.location_code = l.location_code
+  ), middle as (
+    select target_id, percentile_disc(0.5) within group (order by votes) as votes from strength group by 1
+  ), page as materialized (
+    select h.app, max(h.updated_at)::date as updated_on from app_history h
+    where h.project = in_project and h.slot >= (to_day - 31) + timetz '00:00+00'
+      and h.slot < (to_day + 2) + timetz '00:00+00'
+    group by 1
   )
-  select l.store, l.keyword, l.location, l.location_code, l.language, l.tags, l.weight, l.target_id,
-    l.last_day, h.rank::integer, h.app, a.title, n.votes, n.rating,
-    words_in(words_of(l.keyword), a.title) = words_of(l.keyword), array_position(l.first_ids, h.app),
-    l.first_day < l.last_day, l.own_rank
-  from list l
-  join held h on h.target_id = l.target_id
-  join app_name a on a.app = h.app
-  left join number n on n.app = h.app and n.location_code = l.location_code;
+  select s.store, s.keyword, s.location, s.location_code, s.language, s.tags, s.weight, s.target_id,
+    s.last_day, s.rank, s.app, s.app_id, s.title, s.votes, s.rating, s.has_words, s.rank_before,
+    s.first_day < s.last_day, s.own_rank, p.updated_on, case when o.app is null then array_remove(array[
+      case when s.votes * 10 < m.votes then 'few votes' end,
+      case when s.rating < 4 then 'low rating' end,
+      case when p.updated_on < to_day - 365 then 'old' end,
+      case when s.rank - s.rank_before >= 3 then 'fell' end
+    ], null) else '{}' end
+  from strength s
+  join middle m on m.target_id = s.target_id
+  left join page p on p.app = s.app
+  left join project_apps(in_project) o on o.app = s.app and o.role = 'own';
 end;
 comment on function top_strengths(text, date, date, integer, text, text) is
   'Who held the top of each keyword of a project at its last measurement in a range of days, with the '
-  'votes and rating that were known by then, whether the title has all words of the keyword, and the '
-  'rank at the first measurement of the range.';
+  'votes and rating that were known by then, whether the title has all words of the keyword, the rank at '
+  'the first measurement of the range, and why it can be overtaken: an own app for no reason.';
 
 create or replace function difficulty(
   in_project text, from_day date, to_day date, in_tag text default null, in_location text default null
 ) returns table (
   store text, keyword text, location text, location_code integer, language text, tags text[],
   weight double precision, difficulty numeric, apps integer, middle_votes integer, average_rating numeric,
-  with_words integer, stayed integer, own_rank integer, day date, target_id integer
+  with_words integer, stayed integer, weak integer, own_rank integer, day date, target_id integer
 ) language sql stable parallel safe
 begin atomic
   select s.store, s.keyword, s.location, s.location_code, s.language, s.tags, s.weight,
@@ -49,7 +69,7 @@ begin atomic
         + 0.2 * coalesce(s.still, 0))
       / (0.2 + case when s.votes is null then 0 else 0.4 end + case when s.rating is null then 0 else 0.2 end
         + case when s.still is null then 0 else 0.2 end))::numeric, 1),
-    s.apps, s.middle_votes, s.average_rating, s.with_words, s.stayed, s.own_rank, s.day, s.target_id
+    s.apps, s.middle_votes, s.average_rating, s.with_words, s.stayed, s.weak, s.own_rank, s.day, s.target_id
   from (
     select t.store, t.keyword, t.location, t.location_code, t.language, t.tags, t.weight, t.target_id, t.day,
       t.own_rank, count(*)::integer as apps, avg(least(1, log(1 + t.votes) / 6)) as votes,
@@ -61,7 +81,8 @@ begin atomic
       round(avg(t.rating), 2) as average_rating,
       (count(*) filter (where t.has_words))::integer as with_words,
       case when bool_and(t.is_compared)
-        then (count(*) filter (where t.rank_before <= 10))::integer end as stayed
+        then (count(*) filter (where t.rank_before <= 10))::integer end as stayed,
+      (count(*) filter (where t.reasons <> '{}'))::integer as weak
     from top_strengths(in_project, from_day, to_day, 10, in_tag, in_location) t
     group by t.store, t.keyword, t.location, t.location_code, t.language, t.tags, t.weight, t.target_id,
       t.day, t.own_rank
@@ -72,7 +93,8 @@ comment on function difficulty(text, date, date, text, text) is
   'days: 40 % votes (log10(1 + votes) / 6, at most 1, which is a million), 20 % rating ((stars - 3) / '
   '2), 20 % titles that have all words of the keyword, 20 % apps that were in the top 10 at the first '
   'measurement of the range too (stayed), each as the average of the top 10. What nothing is known of '
-  'is left out, and the rest weighs more. With a tag or a location, of what has it.';
+  'is left out, and the rest weighs more. Titles are those known now. weak: how many weak_spots names. With '
+  'a tag or a location, of what has it.';
 
 create or replace function weak_spots(
   in_project text, from_day date, to_day date, in_tag text default null, in_location text default null
@@ -83,30 +105,10 @@ create or replace function weak_spots(
   app integer
 ) language sql stable parallel safe
 begin atomic
-  with strength as materialized (
-    select * from top_strengths(in_project, from_day, to_day, 10, in_tag, in_location)
-  ), middle as (
-    select target_id, percentile_disc(0.5) within group (order by votes) as votes from strength group by 1
-  ), page as materialized (
-    select h.app, max(h.updated_at)::date as updated_on from app_history h
-    where h.project = in_project and h.slot >= (to_day - 31) + timetz '00:00+00'
-      and h.slot < (to_day + 2) + timetz '00:00+00'
-    group by 1
-  )
-  select s.store, s.keyword, s.location, s.location_code, s.language, s.tags, s.weight, s.rank, a.app_id,
-    s.title, s.votes, s.rating, s.rank_before, p.updated_on, r.reasons, s.own_rank, s.day, s.target_id, s.app
-  from strength s
-  join middle m on m.target_id = s.target_id
-  left join page p on p.app = s.app
-  join app_name a on a.app = s.app
-  cross join lateral (select array_remove(array[
-    case when s.votes * 10 < m.votes then 'few votes' end,
-    case when s.rating < 4 then 'low rating' end,
-    case when p.updated_on < to_day - 365 then 'old' end,
-    case when s.rank - s.rank_before >= 3 then 'fell' end
-  ], null) as reasons) r
-  where r.reasons <> '{}'
-    and not exists (select from project_apps(in_project) o where o.app = s.app and o.role = 'own');
+  select s.store, s.keyword, s.location, s.location_code, s.language, s.tags, s.weight, s.rank, s.app_id,
+    s.title, s.votes, s.rating, s.rank_before, s.updated_on, s.reasons, s.own_rank, s.day, s.target_id, s.app
+  from top_strengths(in_project, from_day, to_day, 10, in_tag, in_location) s
+  where s.reasons <> '{}';
 end;
 comment on function weak_spots(text, date, date, text, text) is
   'Apps in the top 10 of a keyword that can be overtaken, and why: few votes (under a tenth of the '
@@ -122,19 +124,13 @@ create or replace function opportunity(
   weak integer, day date, target_id integer
 ) language sql stable parallel safe
 begin atomic
-  with weak as materialized (
-    select w.target_id, count(*)::integer as weak
-    from weak_spots(in_project, from_day, to_day, in_tag, in_location) w group by 1
-  )
   select d.store, d.keyword, d.location, d.location_code, d.language, d.tags, d.weight,
     round((d.weight * (1 - 1.0 / r.rank) * (1 - d.difficulty / 100) * 10 / (10 + r.rank))::numeric, 3),
-    d.own_rank, round(1 - 1.0 / r.rank, 3), d.difficulty, coalesce(w.weak, 0), d.day, d.target_id
+    d.own_rank, round(1 - 1.0 / r.rank, 3), d.difficulty, d.weak, d.day, d.target_id
   from difficulty(in_project, from_day, to_day, in_tag, in_location) d
-  cross join lateral (select coalesce(d.own_rank, 101) as rank) r
-  left join weak w on w.target_id = d.target_id;
+  cross join lateral (select coalesce(d.own_rank, 101) as rank) r;
 end;
 comment on function opportunity(text, date, date, text, text) is
   'Which keywords are worth work: weight × what could be won (to_win: 1 - 1/rank of the best own app, a'
   ' missing one being 101st) × what stands in the way: (100 - difficulty) / 100, and 10 / (10 + rank), '
-  'because who is far off arrives seldom. weak: how many of the top 10 weak_spots names. With a tag or '
-  'a location, of what has it.';
+  'because who is far off arrives seldom. With a tag or a location, of what has it.';

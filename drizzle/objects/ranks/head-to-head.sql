@@ -83,6 +83,8 @@ begin atomic
     window w as (partition by d.target_id, d.own_app, d.competitor_app order by d.leader is null, d.day)
   ), pair as (
     select d.target_id, d.own_app, d.competitor_app, max(d.day) as day,
+      (array_agg(d.leader order by d.day desc))[1] as leader,
+      max(array[d.day - date '2000-01-01', d.own_rank, d.competitor_rank]) as ranks,
       count(*) filter (where d.leader = 'own')::integer as days_ahead,
       count(*) filter (where d.leader = 'competitor')::integer as days_behind,
       count(*) filter (where d.leader <> d.leader_before)::integer as overtakes,
@@ -92,11 +94,9 @@ begin atomic
   )
   select l.store, l.list, l.keyword, l.collection, l.category, l.location, l.location_code, l.language,
     l.tags, l.weight, o.app_id, coalesce(o.label, o.title, o.app_id), c.app_id,
-    coalesce(c.label, c.title, c.app_id), p.day, d.own_rank, d.competitor_rank, d.leader, p.days_ahead,
+    coalesce(c.label, c.title, c.app_id), p.day, p.ranks[2], p.ranks[3], p.leader, p.days_ahead,
     p.days_behind, p.overtakes, p.last_overtake, p.target_id, p.own_app, p.competitor_app
   from pair p
-  join daily d on d.target_id = p.target_id and d.own_app = p.own_app and d.competitor_app = p.competitor_app
-    and d.day = p.day
   join newest_lists(in_project) l on l.target_id = p.target_id
   join project_apps(in_project) o on o.app = p.own_app
   join project_apps(in_project) c on c.app = p.competitor_app;

@@ -34,9 +34,9 @@ export function showChanges(report: Report): Markup {
 <th scope="col" class="text">What changed</th></tr></thead><tbody>${rows}</tbody></table></div>${more}`
   return html`<section id="changes" aria-labelledby="changes-title">
 <h2 id="changes-title">Changes in the stores</h2>
-${showNotes(report)}
-${showImpacts(report)}
-${rows.length === 0 ? showNothing('No page of an app has changed, or none is followed.') : table}</section>`
+${showNotes(report)}<h3>Pages of the apps</h3>
+${rows.length === 0 ? showNothing('No page of an app has changed, or none is followed.') : table}
+${showImpacts(report)}</section>`
 }
 
 function showNotes(report: Report): Markup {
@@ -52,8 +52,7 @@ function showNotes(report: Report): Markup {
 <code>annotation</code>.</p>`
   return html`<h3>Notes of the project</h3><table class="changes notes"><thead><tr><th scope="col">Day</th>
 <th scope="col" class="text">Note</th></tr></thead><tbody>${notes}</tbody></table>
-${notes.length < MOST_ANNOTATIONS ? NOTHING : cut}<h3>Pages of the apps</h3>
-`
+${notes.length < MOST_ANNOTATIONS ? NOTHING : cut}`
 }
 
 /**

@@ -9,7 +9,7 @@ import { html, type Markup, NOTHING } from './markup.ts'
 export function showImpacts(report: Report): Markup {
   if (report.impacts.length === 0) return NOTHING
   const rows = report.impacts.map((impact, n) => showImpact(report, impact, report.impacts[n - 1]))
-  return html`<h3>What they changed</h3>
+  return html`<h3>What releases, titles and notes did to ranks</h3>
 <p>Average rank of the week before and the week from the day on, on keywords that both have measured; not
 found counts as the first rank not looked at. Places climbed are +.</p>
 <div class="scroll" tabindex="0" role="region" aria-label="What events changed">

@@ -38,6 +38,7 @@ export function showProducts({ products }: Report): Markup {
 
 function showProduct({ product, keyword, place, ios, android }: ProductRank): Markup {
   const show = (rank: number | null) => (rank === null ? 'not in top' : String(rank))
-  return html`<tr><th scope="row"><bdi>${keyword}</bdi> (${place})</th><td class="text">${product}</td>
+  return html`<tr><th scope="row"><bdi>${keyword}</bdi><small>${place}</small></th>
+<td class="text">${product}</td>
 <td data-head="iOS">${show(ios)}</td><td data-head="Android">${show(android)}</td></tr>`
 }

@@ -71,7 +71,7 @@ function fillPanel(cell, list) {
     return toggle
   })
   const figure = make('figure', { class: 'figure' }, [
-    make('figcaption', {}, [make('h3', {}, [label])]),
+    make('figcaption', {}, [make('h3', {}, [label]), make('p', {}, [describeList(list)])]),
     make('div', { class: 'toggles', role: 'group', 'aria-label': 'Apps shown' }, toggles),
     plot,
     nameMarks(shown),
@@ -83,6 +83,13 @@ function fillPanel(cell, list) {
   attachReader(plot)
 }
 
+/** What a narrow table leaves out. @param {number} list */
+function describeList(list) {
+  const { weight = 1, difficulty = null, opportunity = null } = data.lists[list] ?? {}
+  const rated = difficulty === null ? '' : ` · difficulty ${difficulty.toFixed(0)}`
+  return `Weight ${weight}${rated}${opportunity === null ? '' : ` · opportunity ${opportunity.toFixed(2)}`}`
+}
+
 /** Who is first to tenth on the last day. @param {number} list */
 function listHolders(list) {
   const holders = data.lists[list]?.holders ?? []
@@ -90,9 +97,7 @@ function listHolders(list) {
   const rows = holders.map(showHolder)
   const { paid = [] } = data.lists[list] ?? {}
   const advertised = paid.length === 0 ? [] : [make('p', {}, [`Advertised here: ${paid.join(', ')}.`])]
-  const heads = ['Rank', 'App', 'The day before', 'Votes', 'You track it as'].map((name) =>
-    make('th', { scope: 'col' }, [name]),
-  )
+  const heads = ['Rank', 'App', 'Day before', 'Votes'].map((name) => make('th', { scope: 'col' }, [name]))
   return make('div', { class: 'holders' }, [
     make('h4', {}, ['Who is 1st to 10th']),
     make('table', {}, [make('thead', {}, [make('tr', {}, heads)]), make('tbody', {}, rows)]),
@@ -104,13 +109,12 @@ function listHolders(list) {
 function showHolder([rank, name, app, before, votes]) {
   const followed = data.apps[app]
   const key = followed === undefined ? [] : [swatch(`line ${followed.className}`)]
-  const role = followed?.isOwn ? 'own' : 'competitor'
+  const role = followed === undefined ? [] : [make('small', {}, [followed.isOwn ? 'own' : 'competitor'])]
   return make('tr', { class: followed === undefined ? '' : 'followed' }, [
     make('td', {}, [String(rank)]),
-    make('th', { scope: 'row' }, [...key, make('bdi', {}, [followed?.name ?? data.names[name] ?? ''])]),
+    make('th', { scope: 'row' }, [...key, make('bdi', {}, [followed?.name ?? data.names[name] ?? '']), ...role]),
     make('td', {}, [before === 0 ? 'not ranked' : String(before ?? '–')]),
     make('td', {}, [votes?.toLocaleString('en-US') ?? '–']),
-    make('td', {}, [followed === undefined ? '' : role]),
   ])
 }
 

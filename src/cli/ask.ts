@@ -1,0 +1,115 @@
+/**
+ * What `storerank ask` does: it asks a function that answers a question about a project, for people who write
+ * no SQL.
+ */
+import type { Database } from '../db/database.ts'
+import { type ReportQuery, readProjects, readRequest } from '../report/read.ts'
+import { formatDay } from '../text/days.js'
+import { type Document, heading, more, type Part, table } from './document.ts'
+import { type AskedFunction, findNamed, quote, readFunctions, writeCall } from './mcp-queries.ts'
+import { onlyOne } from './report.ts'
+
+const STATEMENT_LIMIT_MS = 120_000
+/** Numbers of the dictionary, and what another column says in words. */
+const HIDDEN = /(^|_)(app|app_id|target_id|location_code)$/
+
+interface AskOptions extends Pick<ReportQuery, 'from' | 'to' | 'tag' | 'location'> {
+  readonly question?: string
+  readonly project?: string
+  readonly days: number
+  readonly day?: string
+  readonly app?: string
+  readonly with: readonly string[]
+  readonly sort?: string
+  readonly descending: boolean
+  readonly limit: number
+}
+
+type Row = Readonly<Record<string, unknown>>
+
+export async function answer(db: Database, options: AskOptions): Promise<Document> {
+  const functions = await readFunctions(db)
+  const { question, project, days, limit } = options
+  if (question === undefined) return listQuestions(functions)
+  const asked = findNamed(functions, question, 'Questions', 'There is no question')
+  const only = project ?? onlyOne('A question', await readProjects(db))
+  return db.begin(
+    async (tx) => {
+      const scope = await readRequest(tx, { ...options, project: only, days: days + 1 })
+      const { text, values } = writeCall(asked, readInput(asked, options, scope))
+      const found = await tx.unsafe<{ row: Row }[]>(
+        `select to_jsonb(a) as row from (${text}) a${orderOf(asked, options)}`,
+        [...values],
+      )
+      const rows = found.map(({ row }) => row)
+      return {
+        data: rows,
+        parts: [
+          heading(`${asked.name}: ${only}, ${formatDay(scope.from)} to ${formatDay(scope.to)}`),
+          ...describeRows(asked, rows.slice(0, limit)),
+          more(rows.length - limit, ': --limit'),
+          asked.help,
+        ],
+        paged: 'wide',
+      }
+    },
+    { name: 'Answering a question', isReadOnlySnapshot: true, statementTimeoutMs: STATEMENT_LIMIT_MS },
+  )
+}
+
+function listQuestions(functions: readonly AskedFunction[]): Document {
+  const rows = functions.map(({ name, help }) => ({ name, answers: help.split(/[.:;] /)[0] ?? '' }))
+  return { data: rows, parts: rows.map(({ name, answers }) => `${name}: ${answers}.`) }
+}
+
+/** @throws ConfigurationError for what the question does not take */
+function readInput(
+  { name, args }: AskedFunction,
+  { day, app, with: others, ...given }: AskOptions,
+  { project, from, to, tag, location }: Awaited<ReturnType<typeof readRequest>>,
+): Row {
+  const named = others.map((each) => each.split(/=(.*)/s).slice(0, 2))
+  const wanted: Row = {
+    ...(day && { in_day: day }),
+    ...(app && { in_app_id: app }),
+    ...(given.tag && { in_tag: tag }),
+    ...(given.location && { in_location: location }),
+    ...Object.fromEntries(named.map(([key = '', value]) => [key.replace(/^(in_)?/, 'in_'), value])),
+  }
+  for (const key of Object.keys(wanted)) findNamed(args, key, 'It takes', `${name} does not take`)
+  return { in_project: project, from_day: from, to_day: to, in_day: to, ...wanted }
+}
+
+/** As it is asked; else by what the question is called, by day and by weight, the greatest first. */
+function orderOf({ name, columns }: AskedFunction, { sort, descending }: AskOptions): string {
+  const usual = [name, 'day', 'weight'].filter((each) => columns.some((column) => column.name === each))
+  const [by, way] =
+    sort === undefined
+      ? [usual, ' desc']
+      : [[findNamed(columns, sort, 'Columns', `${name} has no column`).name], descending ? ' desc' : '']
+  return ` order by ${[...by.map((column) => `${quote(column)}${way} nulls last`), 'a'].join(', ')}`
+}
+
+/** What is the same in all rows is said once. */
+function describeRows({ columns }: AskedFunction, rows: readonly Row[]): Part[] {
+  const [first] = rows
+  if (first === undefined) return ['None.']
+  const shown = columns.filter(({ name }) => !HIDDEN.test(name) && rows.some((row) => row[name] != null))
+  const isSame = (name: string) =>
+    rows.length > 1 && rows.every((row) => showValue(row[name]) === showValue(first[name]))
+  const same = shown.filter(({ name }) => isSame(name)).map(({ name }) => `${name} ${showValue(first[name])}`)
+  const rest = shown.filter(({ name }) => !isSame(name))
+  const isNumber = (type: string) => /^(smallint|integer|bigint|numeric|real|double)/.test(type)
+  return [
+    same.length > 0 && `All of them: ${same.join(', ')}.`,
+    table(
+      rows.map((row) => Object.fromEntries(rest.map(({ name }) => [name, showValue(row[name])]))),
+      { right: rest.filter(({ type }) => isNumber(type)).map(({ name }) => name) },
+    ),
+  ]
+}
+
+function showValue(value: unknown): unknown {
+  if (typeof value === 'number') return Math.round(value * 100) / 100
+  return Array.isArray(value) ? value.join(', ') : (value ?? '')
+}

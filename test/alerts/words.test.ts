@@ -67,8 +67,7 @@ test('of a list it says which, what was there before and now, and how deep it wa
   )
   assert.equal(
     say({ ...ranks, kind: 'top_crossed', after: 14, detail: { top: 10 } }),
-    'yoga (iOS US, en): Ashlune fell from 8 to 14 (of 100) out of the top 10, compared with ' +
-      '2026-03-08.',
+    'yoga (iOS US, en): Ashlune fell from 8 to 14 (of 100) out of the top 10, compared with ' + '2026-03-08.',
   )
   const gap = (detail: object) => say({ ...YOGA, kind: 'not_measured', detail: { days: 1, ...detail } })
   assert.equal(

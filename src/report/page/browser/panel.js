@@ -112,7 +112,11 @@ function showHolder([rank, name, app, before, votes]) {
   const role = followed === undefined ? [] : [make('small', {}, [followed.isOwn ? 'own' : 'competitor'])]
   return make('tr', { class: followed === undefined ? '' : 'followed' }, [
     make('td', {}, [String(rank)]),
-    make('th', { scope: 'row' }, [...key, make('bdi', {}, [followed?.name ?? data.names[name] ?? '']), ...role]),
+    make('th', { scope: 'row' }, [
+      ...key,
+      make('bdi', {}, [followed?.name ?? data.names[name] ?? '']),
+      ...role,
+    ]),
     make('td', {}, [before === 0 ? 'not ranked' : String(before ?? '–')]),
     make('td', {}, [votes?.toLocaleString('en-US') ?? '–']),
   ])

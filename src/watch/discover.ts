@@ -134,8 +134,8 @@ async function readSources({ sql }: Pick<Database, 'sql'>, query: DiscoverQuery)
       r.strength, r.near
     from ranked r
     union all
-    select p.store, p.location, p.location_code, p.language, coalesce(n.developer, t.app_id, t.title), t.title,
-      t.text, p.strength, null
+    select p.store, p.location, p.location_code, p.language, coalesce(n.developer, t.app_id, t.title),
+      t.title, t.text, p.strength, null
     from texts t join place p on p.store = t.store and p.language = t.language
     left join app_name n on n.store = t.store and n.app_id = t.app_id
     where t.title is not null`

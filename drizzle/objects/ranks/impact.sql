@@ -56,16 +56,21 @@ create or replace function impact(
   everybody_moved numeric, rating_before real, rating_after real, app integer
 ) language sql stable parallel safe
 begin atomic
-  with subject as materialized (
-    select * from changed_titles(in_project, in_day, in_app_id, in_words)
-  ), compared as (
-    select c.*, coalesce(c.rank_before, c.depth + 1) - coalesce(c.rank_after, c.depth + 1) as change,
-      c.rank_before is not null or c.rank_after is not null as is_ranked, r.role, k.keyword
-    from compared_ranks(in_project, in_day - 1, in_day + in_days - 1, 'reciprocal', in_tag, in_location,
-      in_days) c
-    join project_apps(in_project) r on r.app = c.app
-    join newest_lists(in_project) k on k.target_id = c.target_id
-    where c.list = 'keyword'
+  with subject as materialized (select * from changed_titles(in_project, in_day, in_app_id, in_words)),
+  compared as (
+    select c.*, sum(c.change) filter (where c.is_rival) over w as rivals_change,
+      count(*) filter (where c.is_rival) over w as rivals
+    from (
+      select c.*, coalesce(c.rank_before, c.depth + 1) - coalesce(c.rank_after, c.depth + 1) as change,
+        c.rank_before is not null or c.rank_after is not null as is_ranked, k.keyword,
+        r.role = 'competitor' and c.rank_before is not null and c.rank_after is not null as is_rival
+      from compared_ranks(in_project, in_day - 1, in_day + in_days - 1, 'reciprocal', in_tag, in_location,
+        in_days) c
+      join project_apps(in_project) r on r.app = c.app
+      join newest_lists(in_project) k on k.target_id = c.target_id
+      where c.list = 'keyword'
+    ) c
+    window w as (partition by c.target_id)
   ), ends as materialized (
     select * from list_moves(in_project, in_day, in_days, in_tag, in_location)
   ), rating as (
@@ -83,7 +88,9 @@ begin atomic
     (count(*) filter (where c.change < 0))::integer,
     (count(*) filter (where c.rank_before <= in_top))::integer,
     (count(*) filter (where c.rank_after <= in_top))::integer,
-    (100 * sum(c.worth_after - c.worth_before) / nullif(sum(c.most), 0))::numeric, avg(o.change),
+    (100 * sum(c.worth_after - c.worth_before) / nullif(sum(c.most), 0))::numeric,
+    avg((c.rivals_change - case when c.is_rival then c.change else 0 end)::numeric
+      / nullif(c.rivals - c.is_rival::integer, 0)),
     avg(abs(coalesce(array_position(e.ids_before, s.app), c.depth + 1)
       - coalesce(array_position(e.ids_after, s.app), c.depth + 1))) filter (where c.is_ranked),
     avg(e.moved), max(r.before), max(r.after), s.app
@@ -97,11 +104,6 @@ begin atomic
       when words_in(s.removed, c.keyword) <> '{}' then 'removed' else 'others' end
     where s.added || s.removed <> '{}'
   ) g
-  left join lateral (
-    select avg(o.change) as change from compared o
-    where o.target_id = c.target_id and o.role = 'competitor' and o.app <> s.app
-      and o.rank_before is not null and o.rank_after is not null
-  ) o on true
   left join rating r on r.app = s.app
   group by s.store, s.app_id, s.title, s.label, s.role, s.added, s.removed, s.app, g.lists;
 end;

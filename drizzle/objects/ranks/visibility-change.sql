@@ -1,6 +1,6 @@
 -- Like for like: a list counts where both spans of days have measured it, by its mean over the days that
 -- were, and places beyond the depth of either span count in neither. App 0 is everybody; a rank that is none
--- is 32767.
+-- is 32767. `first` is apart from the curve, which else would be sorted with each row.
 create or replace function compared_ranks(
   in_project text, from_day date, to_day date, in_curve text, in_tag text, in_location text, in_days integer
 ) returns table (
@@ -10,7 +10,8 @@ create or replace function compared_ranks(
 ) language sql stable parallel safe
 begin atomic
   with curve as materialized (
-    select rank_weights(in_curve) as weights, rank_weight_totals(in_curve) as totals
+    select w.weights, w.weights[1] as first, rank_weight_totals(in_curve) as totals
+    from (select rank_weights(in_curve) as weights) w
   ), span as (
     select b.*, false as is_after from list_daily(in_project, from_day - in_days + 1, from_day) b
     union all
@@ -24,7 +25,7 @@ begin atomic
     ) s
   ), due as (
     select s.store, s.list, s.target_id, a.app, max(s.common_depth)::integer as depth,
-      max(s.weight * c.weights[1]) as most,
+      max(s.weight * c.first) as most,
       count(*) over (partition by s.store, s.list, a.app) as due,
       percentile_disc(0.5) within group (order by m.rank) filter (where not s.is_after) as rank_before,
       percentile_disc(0.5) within group (order by m.rank) filter (where s.is_after) as rank_after,

@@ -5,7 +5,7 @@ import { day, wholeNumber } from '../option-values.ts'
 export const ask = command({
   name: 'ask',
   group: 'Look',
-  summary: 'answer a question about a project without SQL; alone, list what can be asked',
+  summary: 'answer a question without SQL; alone, list them',
   arguments: { question: argument('[question]', 'a name of the list, such as market_moves') },
   options: {
     project: option('<name>', 'this project (default: the only one)'),

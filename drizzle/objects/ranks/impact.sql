@@ -64,16 +64,15 @@ begin atomic
       select c.*, coalesce(c.rank_before, c.depth + 1) - coalesce(c.rank_after, c.depth + 1) as change,
         c.rank_before is not null or c.rank_after is not null as is_ranked, k.keyword,
         r.role = 'competitor' and c.rank_before is not null and c.rank_after is not null as is_rival
-      from compared_ranks(in_project, in_day - 1, in_day + in_days - 1, 'reciprocal', in_tag, in_location,
-        in_days) c
+      from compared_ranks(
+        in_project, in_day - 1, in_day + in_days - 1, 'reciprocal', in_tag, in_location, in_days) c
       join project_apps(in_project) r on r.app = c.app
       join newest_lists(in_project) k on k.target_id = c.target_id
       where c.list = 'keyword'
     ) c
     window w as (partition by c.target_id)
-  ), ends as materialized (
-    select * from list_moves(in_project, in_day, in_days, in_tag, in_location)
-  ), rating as (
+  ), ends as materialized (select * from list_moves(in_project, in_day, in_days, in_tag, in_location)),
+  rating as (
     select r.app, (array_agg(r.rating order by r.day desc) filter (where r.day < in_day))[1] as before,
       (array_agg(r.rating order by r.day desc) filter (where r.day >= in_day))[1] as after
     from ratings_daily(in_project, in_day - in_days, in_day + in_days - 1) r
@@ -81,13 +80,11 @@ begin atomic
   )
   select s.store, s.app_id, s.title, s.label, s.role, g.lists,
     case g.lists when 'added' then s.added when 'removed' then s.removed end, count(*)::integer,
-    max(c.due)::integer,
-    avg(coalesce(c.rank_before, c.depth + 1)) filter (where c.is_ranked),
+    max(c.due)::integer, avg(coalesce(c.rank_before, c.depth + 1)) filter (where c.is_ranked),
     avg(coalesce(c.rank_after, c.depth + 1)) filter (where c.is_ranked),
-    avg(c.change) filter (where c.is_ranked), (count(*) filter (where c.change > 0))::integer,
-    (count(*) filter (where c.change < 0))::integer,
-    (count(*) filter (where c.rank_before <= in_top))::integer,
-    (count(*) filter (where c.rank_after <= in_top))::integer,
+    avg(c.change) filter (where c.is_ranked), count(*) filter (where c.change > 0)::integer,
+    count(*) filter (where c.change < 0)::integer, count(*) filter (where c.rank_before <= in_top)::integer,
+    count(*) filter (where c.rank_after <= in_top)::integer,
     (100 * sum(c.worth_after - c.worth_before) / nullif(sum(c.most), 0))::numeric,
     avg((c.rivals_change - case when c.is_rival then c.change else 0 end)::numeric
       / nullif(c.rivals - c.is_rival::integer, 0)),

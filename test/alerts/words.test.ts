@@ -207,16 +207,16 @@ test('a message has the gravest first, then what weighs most, and one line for o
 })
 
 test('of ratings, of everybody and of an outage it says what is usual, and that it is over', () => {
-  const page = { store: 'ios_store', location: 'United States', language: 'en', app: 'Ashlune' } as const
+  const page = { store: 'ios_store', place: 'US', language: 'en', app: 'Ashlune' } as const
   const market = { kind: 'market_moved', before: 2, after: 7.5, detail: { store: 'ios_store', own_moved: 9 } }
   const sentences: readonly [Partial<EventRow>, string][] = [
     [
       { ...page, kind: 'rating_below', before: 4.1, after: 3.9, detail: { limit: 4 } },
-      'Ashlune (iOS, United States, en): the rating is 3.9, below 4; it was 4.1.',
+      'Ashlune (iOS US, en): the rating is 3.9, below 4; it was 4.1.',
     ],
     [
       { ...page, ...DAY_BEFORE, kind: 'rating_dropped', before: 4.1, after: 3.9 },
-      'Ashlune (iOS, United States, en): the rating fell from 4.1 to 3.9, compared with 2026-03-08.',
+      'Ashlune (iOS US, en): the rating fell from 4.1 to 3.9, compared with 2026-03-08.',
     ],
     [
       { kind: 'share_of_voice_moved', app: 'Ashlune', before: 4, after: 8.25 },

@@ -368,10 +368,8 @@ async function readTwins(
 ): Promise<ImportProblem[]> {
   const table = first?.watch.table ?? ''
   return tx<ImportProblem[]>`
-    select t.problem, t.message, 1 as watches from unnest(${stored.map(({ id }) => id)}::bigint[]) i (id)
-    cross join lateral (
-      select * from twin_problem p where p.watch_table = ${table} and p.watch_id = i.id offset 0
-    ) t limit ${most}`
+    select problem, message, 1 as watches from twin_problem
+    where watch_table = ${table} and watch_id = any(${stored.map(({ id }) => id)}::bigint[]) limit ${most}`
 }
 
 /**

@@ -1,19 +1,5 @@
 create or replace view place_problem as
-with recursive keyword_place as (
-  -- One row of the index per place, each found behind the one before.
-  (select k.store, coalesce(k.location_code, 0) as code, coalesce(k.location_name, '') as name,
-    k.language_code
-  from keyword_watch k order by 1, 2, 3, 4 limit 1)
-  union all
-  select further.* from keyword_place p
-  cross join lateral (
-    select k.store, coalesce(k.location_code, 0), coalesce(k.location_name, ''), k.language_code
-      from keyword_watch k
-    where (k.store, coalesce(k.location_code, 0), coalesce(k.location_name, ''), k.language_code)
-      > (p.store, p.code, p.name, p.language_code)
-    order by 1, 2, 3, 4 limit 1
-  ) further
-), place as (
+with place as (
   select store, code, name, language_code from keyword_place
   union
   select store, coalesce(location_code, 0), coalesce(location_name, ''), language_code from chart_watch
@@ -47,6 +33,6 @@ select p.store, p.code, p.name, p.language_code, 'language_unknown', l.message
 from place p join language_problem l on l.store = p.store and l.language_code = p.language_code;
 comment on view place_problem is
   'Places of watches that the loaded references do not know: part of watch_problem, which has their watches.';
-comment on column place_problem.code is 'The code of the location; 0 where it is given by its name.';
-comment on column place_problem.name is 'The name of the location; empty where it is given by its code.';
+comment on column place_problem.code is 'As in keyword_place.';
+comment on column place_problem.name is 'As in keyword_place.';
 comment on column place_problem.problem is 'references_missing, location_unknown or language_unknown.';

@@ -79,6 +79,8 @@ export interface DigestMove {
   readonly movement: Move['movement']
   /** Places climbed, negative when it fell; at least so many where one day did not find it. */
   readonly change: number | null
+  /** Who came into the top where it left it, or left it where it came. */
+  readonly instead: readonly string[]
 }
 
 export interface DigestOpportunity {
@@ -156,7 +158,7 @@ function showOpportunities({ lists, strengths }: Report): DigestOpportunity[] {
     .slice(0, OPPORTUNITIES)
 }
 
-function showMove(report: Report, { before, after, movement, change, ...of }: Move): DigestMove {
+function showMove(report: Report, { before, after, movement, change, instead, ...of }: Move): DigestMove {
   const list = report.lists[of.list]
   return {
     app: nameApp(report, of.app),
@@ -169,6 +171,7 @@ function showMove(report: Report, { before, after, movement, change, ...of }: Mo
     text: formatPoint(after),
     movement,
     change,
+    instead,
   }
 }
 

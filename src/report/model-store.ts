@@ -25,7 +25,7 @@ export interface Annotation {
 }
 
 /** So many events of the span are looked into, the latest. */
-export const MOST_IMPACTS = 4
+export const MOST_IMPACTS = 6
 
 /** What changed with a release, a change of the title or a note: function `impact`, of an own app. */
 export interface Impact {

@@ -118,7 +118,7 @@ export interface Comparison {
   readonly span: Span
   /** Own apps on all lists of the last day, those that moved furthest first: function `movers`. */
   readonly moves: readonly Move[]
-  /** Into the first `TOP` places, and out of them: function `entered_left_top`. */
+  /** Those of `moves` that crossed, the best rank first: function `entered_left_top`. */
   readonly entered: readonly Move[]
   readonly left: readonly Move[]
   /** Like for like, over the keywords measured on both days: function `visibility_change`. */
@@ -141,6 +141,9 @@ export interface Move {
   readonly movement: Movement | null
   /** Places climbed, negative when it fell; at least so many where one day did not find it. */
   readonly change: number | null
+  /** Whether it came into the first `TOP` places or left them, and who left or came instead. */
+  readonly crossed: 'entered' | 'left' | null
+  readonly instead: readonly string[]
 }
 
 export interface StandingChange {
@@ -227,6 +230,10 @@ export interface Segment {
   /** In a week, in points, like for like; null where nothing can be compared. */
   readonly change: number | null
   readonly compared: number | null
+  /** Where it is ranked. */
+  readonly average: number | null
+  /** The competitor that gained most visibility there in 30 days, or in all that there are. */
+  readonly rival: { readonly name: string; readonly change: number } | null
 }
 
 /** An own product that is in both stores, on one keyword on the last day: function `product_ranks`. */

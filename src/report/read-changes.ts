@@ -9,6 +9,7 @@ import {
   type Day,
   type Difference,
   type Duel,
+  isRanked,
   type Move,
   OVERTAKING_DAYS,
   type Overtaking,
@@ -21,6 +22,8 @@ import { type Scope, within } from './scope.ts'
 
 /** How many keywords are named beside a change. */
 const PARTS = 5
+/** Apps that are named in the place of one that left the top. */
+const INSTEAD = 3
 const WEEK_DAYS = 7
 
 export async function readComparisons(
@@ -32,54 +35,41 @@ export async function readComparisons(
   const comparisons: Comparison[] = []
   for (const span of new Set(spans)) {
     const moves = await readMoves(tx, scope, ranks, span)
+    const crossed = moves.toSorted((a, b) => bestOf(a) - bestOf(b))
     comparisons.push({
       span,
       moves,
-      ...(await readCrossings(tx, scope, ranks, span, moves)),
+      entered: crossed.filter((move) => move.crossed === 'entered'),
+      left: crossed.filter((move) => move.crossed === 'left'),
       changes: await readChangesOf(tx, scope, ranks, span),
     })
   }
   return comparisons
 }
 
+const bestOf = ({ before, after }: Move) => Math.min(...[before, after].filter(isRanked))
+
 type Row<Known> = Omit<Known, 'list' | 'app'> & { readonly targetId: number; readonly id: number }
 
 async function readMoves(tx: Transaction, scope: Scope, { listOf }: Ranks, span: Span): Promise<Move[]> {
   const { project, to, appOf } = scope
   const rows = await tx<Row<Move>[]>`
+    with crossing as materialized (
+      select * from entered_left_top(${project}, ${to}::date - ${span}::integer, ${to}::date, ${TOP},
+        ${within(scope)}) where role = 'own'
+    )
     select m.target_id as "targetId", m.app as id, m.movement, m.change,
       ${pointOf('m.rank_before', 'm.outcome_before', 'm.depth_before')} as before,
-      ${pointOf('m.rank_after', 'm.outcome_after', 'm.depth_after')} as after
+      ${pointOf('m.rank_after', 'm.outcome_after', 'm.depth_after')} as after, c.movement as crossed,
+      coalesce(c.instead[:${INSTEAD}], '{}') as instead
     from movers(${project}, ${to}::date - ${span}::integer, ${to}::date, ${within(scope)}) m
+    left join crossing c on c.target_id = m.target_id and c.app = m.app
     where m.role = 'own'
     order by abs(m.change) desc nulls last, least(m.rank_before, m.rank_after), m.target_id, m.app`
   return rows.flatMap(({ targetId, id, ...move }) => {
     const [list, app] = [listOf.get(targetId), appOf.get(id)]
     return list === undefined || app === undefined ? [] : [{ list, app, ...move }]
   })
-}
-
-/** Into the top and out of it, the best rank first. */
-async function readCrossings(
-  tx: Transaction,
-  scope: Scope,
-  { listOf }: Ranks,
-  span: Span,
-  moves: readonly Move[],
-): Promise<Pick<Comparison, 'entered' | 'left'>> {
-  const { project, to, appOf } = scope
-  const rows = await tx<{ targetId: number; id: number; movement: 'entered' | 'left' }[]>`
-    select m.target_id as "targetId", m.app as id, m.movement
-    from entered_left_top(${project}, ${to}::date - ${span}::integer, ${to}::date, ${TOP},
-      ${within(scope)}) m
-    where m.role = 'own'
-    order by least(m.rank_before, m.rank_after), m.target_id, m.app`
-  const of = (movement: 'entered' | 'left') =>
-    rows.flatMap((row) => {
-      const [list, app] = [listOf.get(row.targetId), appOf.get(row.id)]
-      return row.movement === movement ? moves.filter((move) => move.list === list && move.app === app) : []
-    })
-  return { entered: of('entered'), left: of('left') }
 }
 
 interface ChangeRow extends Pick<StandingChange, 'compared' | 'due'> {

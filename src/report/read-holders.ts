@@ -9,6 +9,7 @@ const UNWATCHED = 20
 const SEGMENTS = 24
 const PRODUCT_RANKS = 20
 const WEEK_DAYS = 7
+const MONTH_DAYS = 30
 
 /** The first `TOP` of each list at its last measurement of two days, in the order of the lists. */
 export async function readHolders(tx: Transaction, scope: Scope, ranks: Ranks): Promise<Holder[][]> {
@@ -47,7 +48,7 @@ export async function readUnwatched(tx: Transaction, scope: Scope): Promise<Unwa
 
 /** The own apps by country and by tag, where there are several. */
 export async function readSegments(tx: Transaction, scope: Scope): Promise<Segment[]> {
-  const { project, to, tag, location, appOf } = scope
+  const { project, from, to, tag, location, appOf } = scope
   const rows = await tx<(Omit<Segment, 'app'> & { id: number })[]>`
     with list as (
       select l.tags, l.location,
@@ -66,13 +67,21 @@ export async function readSegments(tx: Transaction, scope: Scope): Promise<Segme
       order by kind, size desc, name limit ${SEGMENTS}
     )
     select s.kind, s.name, v.app as id, v.visibility::float8 as visibility, v.top_10 as "inTop", v.measured,
-      v.due, c.change::float8 as change, c.compared
+      v.due, c.change::float8 as change, c.compared, v.average_rank::float8 as average, r.rival
     from shown s
     cross join lateral visibility(${project}, ${to}::date, ${to}::date, in_tag => coalesce(s.tag, ${tag}),
       in_location => coalesce(s.location, ${location})) v
     left join lateral visibility_change(${project}, ${to}::date - ${WEEK_DAYS}::integer, ${to}::date,
       in_tag => coalesce(s.tag, ${tag}), in_location => coalesce(s.location, ${location})) c
       on c.app = v.app and c.list = v.list
+    left join lateral (
+      select jsonb_build_object('name', coalesce(g.label, g.title, g.app_id), 'change', g.change) as rival
+      from visibility_change(${project}, greatest(${from}::date, ${to}::date - ${MONTH_DAYS}::integer),
+        ${to}::date, in_tag => coalesce(s.tag, ${tag}),
+        in_location => coalesce(s.location, ${location})) g
+      where g.role = 'competitor' and g.store = v.store and g.list = 'keyword' and g.change >= 0.05
+      order by g.change desc, g.app limit 1
+    ) r on true
     where v.role = 'own' and v.list = 'keyword' and v.app = any(${[...appOf.keys()]})
     order by s.kind, s.size desc, s.name, v.store desc, v.app`
   return rows.map(({ id, ...segment }) => ({ ...segment, app: appOf.get(id) ?? 0 }))

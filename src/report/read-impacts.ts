@@ -5,7 +5,7 @@ import { type Scope, within } from './scope.ts'
 
 const WEEK_DAYS = 7
 
-/** The latest events first. Where the week is not over, fewer days are compared with as many. */
+/** Those of an app before notes about none, the latest. Of a week that is not over, as many days. */
 export async function readImpacts(tx: Transaction, scope: Scope): Promise<Impact[]> {
   const { project, from, to, appOf } = scope
   const rows = await tx<(Omit<Impact, 'app'> & { id: number })[]>`
@@ -19,7 +19,7 @@ export async function readImpacts(tx: Transaction, scope: Scope): Promise<Impact
         from app_changes(${project}, ${from}::date, ${to}::date) c
         where c.role = 'own' and c.field in ('title', 'subtitle')
       ) e
-      group by e.day, e.app order by e.day desc, e.app limit ${MOST_IMPACTS}
+      group by e.day, e.app order by e.app is null, e.day desc, e.app limit ${MOST_IMPACTS}
     )
     select to_char(e.day, 'YYYY-MM-DD') as day, i.app as id, e.text as event, i.lists,
       coalesce(i.words, '{}') as words, i.compared, i.rank_before::float8 as before,

@@ -141,7 +141,7 @@ describe('a whole demo', { timeout: 1_800_000 }, () => {
       learning: await readMonth(sql, 'learning'),
     }
     assert.ok(WEEK_QUESTIONS.filter(({ on }) => on !== 'sql').length >= 15)
-    for (const { asks, by, answer } of WEEK_QUESTIONS) {
+    for (const { asks, by, on, answer } of WEEK_QUESTIONS) {
       const expected = answer(months)
       if (typeof by === 'string') {
         const rows = await sql.begin(async (tx) => {
@@ -149,6 +149,10 @@ describe('a whole demo', { timeout: 1_800_000 }, () => {
           return tx.unsafe(by).values()
         })
         assert.deepEqual(inOrder(rows), inOrder(expected as unknown[][]), asks)
+        const [, name = '', project = ''] = /\b(\w+)\('(fitness|learning)'/.exec(by) ?? []
+        if (on !== 'command') continue
+        const asked = await runCommand(t, ['ask', name, '--project', project, '--json'], { home })
+        assert.ok(JSON.parse(asked.stdout).length > 0, asks)
       } else {
         const { code, stdout, stderr } = await runCommand(t, [...by], { home })
         assert.equal(code, 0, stderr)

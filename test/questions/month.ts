@@ -27,11 +27,19 @@ export class Month {
   private readonly rows: readonly Measurement[]
   private readonly titles: ReadonlyMap<string, string>
   readonly reviews: readonly Review[]
+  /** Votes and hundredths of a star by app and place, as the last day has them. */
+  readonly numbers: ReadonlyMap<string, readonly [number | undefined, number | undefined]>
 
-  constructor(rows: readonly Measurement[], titles: ReadonlyMap<string, string>, reviews: readonly Review[]) {
+  constructor(
+    rows: readonly Measurement[],
+    titles: ReadonlyMap<string, string>,
+    reviews: readonly Review[],
+    numbers: Month['numbers'],
+  ) {
     this.rows = rows
     this.titles = titles
     this.reviews = reviews
+    this.numbers = numbers
   }
 
   titleOf(app: string): string {
@@ -62,6 +70,19 @@ export async function readMonth(sql: postgres.Sql, project: string): Promise<Mon
     join keyword_watch k on k.project = ${project} and k.store = t.store and k.keyword = t.subject
       and k.location_code = t.location_code
     order by 1, 2, 3, 4`
+  type Kept = { place: number; ids: number[]; votes: number[] | null; ratings: number[] | null }
+  const kept = await sql<Kept[]>`
+    select location_code as place, array(select block * 32768 + a from unnest(apps) a) as ids,
+      to_jsonb(votes) as votes, to_jsonb(ratings) as ratings
+    from app_numbers order by day, id`
+  const numbers = new Map<string, readonly [number | undefined, number | undefined]>()
+  for (const { place, ids, votes, ratings } of kept) {
+    for (const [n, id] of ids.entries()) {
+      const key = `${idOf.get(id)} ${place}`
+      const [known, stars] = numbers.get(key) ?? []
+      numbers.set(key, [votes?.[n] ?? known, ratings?.[n] ?? stars])
+    }
+  }
   const reviews = await sql<Review[]>`
     select a.app_id as app, to_char(r.written_at at time zone 'Europe/Berlin', 'YYYY-MM-DD') as day,
       r.rating::float8 as stars
@@ -70,6 +91,7 @@ export async function readMonth(sql: postgres.Sql, project: string): Promise<Mon
     rows.map(({ ids, ...row }) => ({ ...row, apps: ids?.map((id) => idOf.get(id) ?? '') ?? null })),
     new Map(apps.map(({ app_id, title }) => [app_id, title])),
     reviews,
+    numbers,
   )
 }
 
@@ -115,7 +137,7 @@ export function visibility(lists: readonly (readonly Measurement[])[], day: stri
 
 export interface Question {
   readonly asks: string
-  /** Where a person finds it: a section of the page, a command, or a query. */
+  /** Where a person finds it: a section of the page, a command (`ask`, where `by` is SQL), or a query. */
   readonly on: 'page' | 'command' | 'sql'
   /** Of a command what stands behind `storerank`; else SQL. */
   readonly by: string | readonly string[]

@@ -145,7 +145,7 @@ export const OF_RANKS: readonly Question[] = [
   },
   {
     asks: '9. Average rank per tag over time, week by week',
-    on: 'sql',
+    on: 'command',
     by: `select round(average_rank_before, 1), round(average_rank_after, 1)
       from visibility_change('fitness', '2026-09-22', '2026-09-29', in_tag => 'core', in_days => 7)
       where app_id = '${OWN}'`,
@@ -199,7 +199,7 @@ export const OF_RANKS: readonly Question[] = [
   },
   {
     asks: '14. The chart rank of an app together with its keyword ranks',
-    on: 'sql',
+    on: 'page',
     by: `select keyword, latest_rank from rank_summary('learning', '${FIRST}', '${LAST}')
       where app_id = 'com.numberwren.math' and list = 'keyword'`,
     answer: ({ learning }) =>

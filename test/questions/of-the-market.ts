@@ -17,6 +17,8 @@ import {
   words,
 } from './month.ts'
 
+const titleWords = (title: string) => title.toLowerCase().split(/[^a-z0-9]+/)
+
 export const OF_THE_MARKET: readonly Question[] = [
   {
     asks: '15. Which listings of competitors changed this week?',
@@ -82,8 +84,29 @@ export const OF_THE_MARKET: readonly Question[] = [
     answer: () => [/│ yoga class +│/, /│ hiit workout +│/],
   },
   {
+    asks: '20. How hard is a keyword, by the top 10 apps?',
+    on: 'page',
+    by: `select keyword, difficulty, middle_votes from difficulty('fitness', '2026-09-24', '${LAST}')
+      where store = '${IOS}' and location_code = 2840 and keyword in ('yoga', 'hiit')`,
+    answer: ({ fitness }) =>
+      ['hiit', 'yoga'].map((keyword) => {
+        const list = fitness.of({ store: IOS, keyword, place: 2840 })
+        const top = (day: string) => list.find((row) => row.day === day)?.apps?.slice(0, 10) ?? []
+        const apps = top(LAST)
+        const known = apps.map((app) => fitness.numbers.get(`${app} 2840`) ?? [])
+        const votes = known.map(([count = 0]) => count)
+        const parts = [
+          0.4 * mean(votes.map((count) => Math.min(1, Math.log10(1 + count) / 6))),
+          0.2 * mean(known.map(([, stars = 0]) => Math.max(0, stars / 100 - 3) / 2)),
+          0.02 * apps.filter((app) => titleWords(fitness.titleOf(app)).includes(keyword)).length,
+          0.02 * apps.filter((app) => top('2026-09-24').includes(app)).length,
+        ]
+        return [keyword, round(100 * sum(parts)), votes.toSorted((a, b) => a - b)[4]]
+      }),
+  },
+  {
     asks: '21. Share of voice per competitor and country, this week against an earlier one',
-    on: 'sql',
+    on: 'command',
     by: `select round(share_before, 1), round(share_after, 1)
       from visibility_change('fitness', '${FIRST}', '${LAST}', in_location => 'Germany')
       where app_id = '${RIVALS[2]}'`,
@@ -104,7 +127,7 @@ export const OF_THE_MARKET: readonly Question[] = [
   },
   {
     asks: '22. Apps that are new in the top 10 of our keywords this week',
-    on: 'page',
+    on: 'command',
     by: `select keyword, count(*)::int from top_holders('fitness', '${WEEK_AGO}', '${LAST}')
       where is_new and location_code = 2840 and store = '${IOS}' group by 1`,
     answer: ({ fitness }) =>
@@ -140,7 +163,7 @@ export const OF_THE_MARKET: readonly Question[] = [
   },
   {
     asks: '24. Best and worst day of the month, never a gap',
-    on: 'sql',
+    on: 'command',
     by: `select best_day::text, round(best, 1), worst_day::text, round(worst, 1)
       from extreme_days('fitness', '${FIRST}', '${LAST}') where app_id = '${OWN}'`,
     answer: ({ fitness }) => {
@@ -159,7 +182,7 @@ export const OF_THE_MARKET: readonly Question[] = [
   },
   {
     asks: '25. How many keywords stand in 1, 2 to 3, 4 to 10, …, by week',
-    on: 'sql',
+    on: 'command',
     by: `select top_1, top_2_3, top_4_10, top_11_30, top_31_100, beyond, not_measured
       from rank_distribution('fitness', '2026-09-21', '2026-09-27', in_unit => 'week')
       where app_id = '${OWN}'`,
@@ -173,7 +196,7 @@ export const OF_THE_MARKET: readonly Question[] = [
   },
   {
     asks: '26. Reviews of the week: how many, how many stars, how many of one star',
-    on: 'page',
+    on: 'sql',
     by: `select count(*)::int, round(avg(rating)::numeric, 2), count(*) filter (where rating = 1)::int
       from app_review
       where project = 'fitness' and app_id = '${OWN}' and day between '2026-09-22' and '2026-09-28'`,
@@ -187,7 +210,7 @@ export const OF_THE_MARKET: readonly Question[] = [
   },
   {
     asks: '27. What did each store cost this month?',
-    on: 'page',
+    on: 'sql',
     // Seven keywords of Android on 31 days, but for seven on the 15th and two on the 20th, at $0.0012.
     by: `select sum(tasks)::int, sum(spent_usd)::float8 from spend_by_target('fitness', '${FIRST}', '${LAST}')
       where store = 'android_store' and function = 'app_searches'`,
@@ -217,7 +240,7 @@ export const OF_THE_MARKET: readonly Question[] = [
   },
   {
     asks: '30. A wide table of ranks, keyword by day',
-    on: 'command',
+    on: 'sql',
     by: [
       'export',
       `select keyword, day, rank from rank_daily('fitness', '2026-09-29', '${LAST}')

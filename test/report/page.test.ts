@@ -83,6 +83,11 @@ test('what moved is one list up and one down, with what it did over other days',
   const { entered, left } = compareOver(report, 7)
   assert.ok(entered.length + left.length > 0)
   assert.equal(section.match(/<i>(into|out of) the top 10<\/i>/g)?.length, entered.length + left.length)
+  const comparisons = report.comparisons.map((each) => ({
+    ...each,
+    moves: each.moves.map((move) => ({ ...move, instead: ['Larkify'] })),
+  }))
+  assert.match(renderPage({ ...report, comparisons }), /<i>out of the top 10<\/i>: Larkify came in/)
   assert.match(section, /<small>[^<]*1 day [+−=]\d* · 30 days [+−=]\d*<\/small>/)
   // Of a project that is younger than a week, against the day before.
   const short = renderPage(await createReport({ seed: 7, keywords: 40, days: 5 }))

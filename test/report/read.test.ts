@@ -97,7 +97,16 @@ describe('a report', () => {
         everybody: 1,
       },
     ])
-    assert.match(renderPage(report), /1\.0 → 1\.1<small>Mine<\/small><\/td><td class="text">all: 2 keywords/)
+    assert.match(renderPage(report), /1\.0 → 1\.1<small>Mine<\/small><\/td>[^/]*>all: 2 keywords/)
+  })
+
+  test('has its days in every plan, however many reports a connection reads', async () => {
+    const one = openDatabase(list.url, { maxConnections: 1 })
+    for (let n = 0; n < 6; n += 1) await readReport(one, { project: 'fitness' })
+    const [row] = await one.sql`select coalesce(sum(generic_plans), 0)::int as generic
+      from pg_prepared_statements where statement like ${'%crossing%'}`
+    await one.close()
+    assert.deepEqual(row, { generic: 0 })
   })
 
   test('has the days of the project from the first to the last of its history, in its own time zone', () => {
@@ -152,7 +161,7 @@ describe('a report', () => {
     const [first] = comparisons.find(({ span }) => span === 1)?.moves ?? []
     assert.deepEqual(first, {
       ...{ list: 0, app: 0, before: notInTop(50), after: 2 },
-      ...{ movement: 'entered', change: 49 },
+      ...{ movement: 'entered', change: 49, crossed: 'entered', instead: ['1002'] },
     })
   })
 

@@ -35,7 +35,7 @@ test('a change has a sign, and a word where its size is not known', () => {
 test('moves are counted, and what was not measured is told from what fell, by reason', () => {
   const move = (movement: Move['movement'], after: number): Move => ({
     ...{ list: 0, app: 0, before: 5, after, movement },
-    change: null,
+    ...{ change: null, crossed: null, instead: [] },
   })
   assert.equal(
     describeMoves([

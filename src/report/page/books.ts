@@ -7,6 +7,7 @@ import { formatCount, STORE_NAMES } from '../../text/words.ts'
 import type { Report } from '../model.ts'
 import { type Figure, showFigure, showNothing } from './figure.ts'
 import { html, type Markup } from './markup.ts'
+import { showTable } from './table.ts'
 
 const MICROS_PER_USD = 1_000_000
 
@@ -47,20 +48,16 @@ function coverageFigure({ days, coverage }: Report): Figure {
 function showReasons({ coverage }: Report): Markup {
   const { reasons } = coverage
   if (reasons.length === 0) return showNothing('Nothing is missing.')
-  const rows = reasons.map(
-    ({ day, gap, reason, slots, examples }) =>
-      html`<tr><th scope="row"><time datetime="${day}">${formatDay(day)}</time></th>
-<td class="text"><b class="badge ${gap}">${GAP_NAMES[gap]}</b></td>
-<td data-head="not measured">${formatCount(slots)}</td>
-<td class="text">${GAP_MEANINGS[gap]}${reason === null ? '' : html`<small>${reason}</small>`}</td>
-<td class="text" data-head="for example">${examples.join(', ')}${slots > examples.length ? ', …' : ''}</td>
-</tr>`,
-  )
+  const rows = reasons.map(({ day, gap, reason, slots, examples }) => [
+    html`<time datetime="${day}">${formatDay(day)}</time>`,
+    html`<b class="badge ${gap}">${GAP_NAMES[gap]}</b>`,
+    formatCount(slots),
+    html`${GAP_MEANINGS[gap]}${reason === null ? '' : html`<small>${reason}</small>`}`,
+    `${examples.join(', ')}${slots > examples.length ? ', …' : ''}`,
+  ])
+  const texts = [{ text: 'What it means' }, { text: 'For example' }]
   return html`<h3>Gaps by day and reason</h3>
-<div class="scroll" tabindex="0" role="region" aria-label="Gaps by day and reason">
-<table class="reasons texts"><thead><tr><th scope="col">Day</th><th scope="col" class="text">Why</th>
-<th scope="col">Not measured</th><th scope="col" class="text">What it means</th>
-<th scope="col" class="text">For example</th></tr></thead><tbody>${rows}</tbody></table></div>`
+${showTable('Gaps by day and reason', 'reasons', ['Day', { text: 'Why' }, 'Not measured', ...texts], rows)}`
 }
 
 export function showMoney(report: Report): Markup {

@@ -8,6 +8,7 @@ import { nameApp } from '../summary.ts'
 import { showNothing } from './figure.ts'
 import { showImpacts } from './impacts.ts'
 import { html, type Markup, NOTHING } from './markup.ts'
+import { showTable } from './table.ts'
 
 const RELEASES_SHOWN = 60
 /** Longer texts are folded. */
@@ -28,10 +29,8 @@ export function showChanges(report: Report): Markup {
       ? html`<p class="more">The latest ${RELEASES_SHOWN} of ${formatCount(releases.length)}. All of them:
 <code>select * from app_changes('${report.project}', '${report.days[0]}', '${report.days.at(-1)}')</code></p>`
       : ''
-  const table = html`
-<div class="scroll" tabindex="0" role="region" aria-label="Changes of pages in the stores">
-<table class="changes texts"><thead><tr><th scope="col">Day</th><th scope="col" class="text">App</th>
-<th scope="col" class="text">What changed</th></tr></thead><tbody>${rows}</tbody></table></div>${more}`
+  const heads = ['Day', { text: 'App' }, { text: 'What changed' }]
+  const table = html`${showTable('Changes of pages in the stores', 'changes', heads, rows)}${more}`
   return html`<section id="changes" aria-labelledby="changes-title">
 <h2 id="changes-title">Changes in the stores</h2>
 ${showNotes(report)}<h3>Pages of the apps</h3>
@@ -72,14 +71,16 @@ function placeOf({ field }: ListingChange): number {
   return FIRST.length + 1 + LAST.indexOf(field)
 }
 
-function showRelease(report: Report, release: readonly [ListingChange, ...ListingChange[]]): Markup {
+function showRelease(report: Report, release: readonly [ListingChange, ...ListingChange[]]) {
   const [{ day, app, place }] = release
   const fields = release.map(
     (change) => html`<dt>${change.field.replaceAll('_', ' ')}</dt><dd>${showChange(change)}</dd>`,
   )
-  return html`<tr><th scope="row"><time datetime="${day}">${formatDay(day)}</time></th>
-<td class="text">${nameApp(report, app)}<small>${place}</small></td>
-<td class="text what"><dl>${fields}</dl></td></tr>`
+  return [
+    html`<time datetime="${day}">${formatDay(day)}</time>`,
+    html`${nameApp(report, app)}<small>${place}</small>`,
+    { shown: html`<dl>${fields}</dl>`, as: 'what' },
+  ]
 }
 
 function showChange({ field, before, after }: ListingChange): Markup {

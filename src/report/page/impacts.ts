@@ -5,33 +5,38 @@ import type { Report } from '../model.ts'
 import type { Impact } from '../model-store.ts'
 import { nameApp } from '../summary.ts'
 import { html, type Markup, NOTHING } from './markup.ts'
+import { showTable } from './table.ts'
 
 export function showImpacts(report: Report): Markup {
   if (report.impacts.length === 0) return NOTHING
   const rows = report.impacts.map((impact, n) => showImpact(report, impact, report.impacts[n - 1]))
+  const heads = [
+    ...['Day', { text: 'Event' }, { text: 'Keywords' }, 'Before', 'After', 'Change', 'Competitors'],
+    ...['It moved by', 'Everybody by'],
+  ]
   return html`<h3>What releases, titles and notes did to ranks</h3>
 <p>Average rank of the week before and the week from the day on, on keywords that both have measured; not
 found counts as the first rank not looked at. Places climbed are +.</p>
-<div class="scroll" tabindex="0" role="region" aria-label="What events changed">
-<table class="changes texts"><thead><tr><th scope="col">Day</th><th scope="col" class="text">Event</th>
-<th scope="col" class="text">Keywords</th><th scope="col">Before</th><th scope="col">After</th>
-<th scope="col">Change</th><th scope="col">Competitors</th><th scope="col">It moved by</th>
-<th scope="col">Everybody by</th></tr></thead><tbody>${rows}</tbody></table></div>`
+${showTable('What events changed', 'changes', heads, rows)}`
 }
 
 /** The event is named once, before its first line. */
-function showImpact(report: Report, impact: Impact, previous: Impact | undefined): Markup {
+function showImpact(report: Report, impact: Impact, previous: Impact | undefined) {
   const { day, app, event, before, after, change, competitors, moved, everybody } = impact
   const isSame = previous?.day === day && previous.app === app && previous.event === event
-  const rank = (value: number | null) => (value === null ? '–' : String(roundToTenths(value)))
+  const rank = (value: number | null) => (value === null ? '–' : roundToTenths(value).toFixed(1))
   const climb = (value: number | null) => (value === null ? '–' : formatDifference(value))
-  const about = isSame ? NOTHING : html`${event}<small>${nameApp(report, app)}</small>`
-  return html`<tr><th scope="row">${isSame ? NOTHING : html`<time datetime="${day}">${formatDay(day)}</time>`}
-</th><td class="text">${about}</td><td class="text">${describeLists(impact)}</td>
-<td data-head="before">${rank(before)}</td><td data-head="after">${rank(after)}</td>
-<td data-head="change" class="${toneOf(change)}">${climb(change)}</td>
-<td data-head="competitors">${climb(competitors)}</td><td data-head="it moved by">${rank(moved)}</td>
-<td data-head="everybody by">${rank(everybody)}</td></tr>`
+  return [
+    isSame ? NOTHING : html`<time datetime="${day}">${formatDay(day)}</time>`,
+    isSame ? NOTHING : html`${event}<small>${nameApp(report, app)}</small>`,
+    describeLists(impact),
+    rank(before),
+    rank(after),
+    { shown: climb(change), as: toneOf(change) },
+    climb(competitors),
+    rank(moved),
+    rank(everybody),
+  ]
 }
 
 const toneOf = (change: number | null) => (change === null || change === 0 ? '' : change > 0 ? 'good' : 'bad')

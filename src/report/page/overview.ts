@@ -183,18 +183,12 @@ function showMoved(report: Report, sections: Shown): Markup {
   if (span === undefined) return showNothing(`It was not measured ${SPANS.join(', ')} days before.`)
   const comparison = compareOver(report, span)
   // What crossed the top is first.
-  const moves = comparison.moves.toSorted(
-    (a, b) => Number(crosses(comparison, b)) - Number(crosses(comparison, a)),
-  )
+  const moves = comparison.moves.toSorted((a, b) => Number(b.crossed !== null) - Number(a.crossed !== null))
   return html`<p class="lead">Own apps on the last day against ${countOf(span, 'day')} before.
 Not in the first 100 counts as rank 101. The table of keywords can be sorted by any change.</p>
 <div class="columns">
 ${showMoves(report, { title: 'Up', comparison, moves: moves.filter(isBetter) }, sections)}
 ${showMoves(report, { title: 'Down', comparison, moves: moves.filter(isWorse) }, sections)}</div>`
-}
-
-function crosses({ entered, left }: Comparison, move: Move): boolean {
-  return entered.includes(move) || left.includes(move)
 }
 
 interface Moves {
@@ -204,16 +198,18 @@ interface Moves {
 }
 
 function showMoves(report: Report, { title, comparison, moves }: Moves, sections: Shown): Markup {
-  const others = SPANS.filter((span) => span !== comparison.span).map((span) => compareOver(report, span))
+  const spans = SPANS.filter((span) => span !== comparison.span).map((span) => compareOver(report, span))
   const rows = moves.slice(0, MOST).map((move) => {
     const isSame = (other: Move) => other.list === move.list && other.app === move.app
     const series = report.series.find(({ list, app }) => list === move.list && app === move.app)
-    const beside = others.flatMap(({ span, moves }) => {
+    const beside = spans.flatMap(({ span, moves }) => {
       const other = moves.find(isSame)
       return other?.movement == null ? [] : [`${countOf(span, 'day')} ${formatChange(other)}`]
     })
-    const way = comparison.entered.includes(move) ? 'into' : 'out of'
-    const badge = crosses(comparison, move) ? html`<i>${way} the top ${TOP}</i>` : NOTHING
+    const way = move.crossed === 'entered' ? 'into' : 'out of'
+    const others = move.crossed === 'left' ? move.instead : []
+    const came = others.length === 0 ? '' : `: ${others.join(', ')} came in`
+    const badge = move.crossed === null ? NOTHING : html`<i>${way} the top ${TOP}</i>${came}`
     return html`<li>${nameKeyword(report, move, sections)}
 <span class="from">${formatPoint(move.before)} → ${formatPoint(move.after)}</span>
 <b class="${isBetter(move) ? 'good' : 'bad'}">${formatChange(move)}</b>

@@ -9,8 +9,13 @@ import { formatPoint } from '../words.ts'
 import { showMore, showNothing } from './figure.ts'
 import { nameKeyword } from './keywords.ts'
 import { html, type Markup } from './markup.ts'
+import { showTable } from './table.ts'
 
 const SHOWN = 15
+const HEADS = [
+  ...['Own app', { text: 'Competitor' }, 'Ahead on', 'Behind on', 'Share ahead'],
+  ...['Overtook it on', 'Was overtaken on'],
+]
 
 export function showRivals(report: Report, shown: Shown): Markup {
   const { duels } = report
@@ -18,32 +23,30 @@ export function showRivals(report: Report, shown: Shown): Markup {
     return html`<section id="rivals" aria-labelledby="rivals-title">
 <h2 id="rivals-title">Head to head</h2>
 ${showNothing('No own app and competitor are ranked on the same keyword or chart.')}</section>`
+  const rows = duels.map((duel) => showDuel(report, duel))
   return html`<section id="rivals" aria-labelledby="rivals-title"><h2 id="rivals-title">Head to head</h2>
 <p class="lead">Keywords on which one of the two ranks: who is ahead now, who overtook whom since
 ${overtakingSince(report)}.</p>
-<div class="scroll" tabindex="0" role="region" aria-label="Own apps against competitors">
-<table class="duels texts">
-<thead><tr><th scope="col">Own app</th><th scope="col" class="text">Competitor</th>
-<th scope="col">Ahead on</th><th scope="col">Behind on</th><th scope="col" class="share">Share ahead</th>
-<th scope="col">Overtook it on</th><th scope="col">Was overtaken on</th></tr></thead>
-<tbody>${duels.map((duel) => showDuel(report, duel))}</tbody></table></div>
+${showTable('Own apps against competitors', 'duels', HEADS, rows)}
 <div class="columns">${showTurns(report, 'lost', shown)}${showTurns(report, 'won', shown)}</div>
 </section>`
 }
 
-function showDuel(report: Report, { own, rival, ahead, behind, won, lost }: Duel): Markup {
+function showDuel(report: Report, { own, rival, ahead, behind, won, lost }: Duel) {
   const percent = Math.round((100 * ahead) / (ahead + behind))
-  return html`<tr><th scope="row">${nameApp(report, own)}</th><td class="text">${nameApp(report, rival)}</td>
-<td data-head="ahead on">${formatCount(ahead)}</td><td data-head="behind on">${formatCount(behind)}</td>
-<td class="share" data-head="share ahead">
-<meter min="0" max="100" value="${percent}" aria-label="Share ahead">${percent} %</meter>
-${percent} %</td>${showTimes('overtook it on', won.length, 'good')}
-${showTimes('was overtaken on', lost.length, 'bad')}</tr>`
-}
-
-/** No colour says of nothing that it is good or bad. */
-function showTimes(what: string, times: number, tone: 'good' | 'bad'): Markup {
-  return html`<td data-head="${what}" class="${times === 0 ? '' : tone}">${formatCount(times)}</td>`
+  const share = html`
+<meter min="0" max="100" value="${percent}" aria-label="Share ahead">${percent} %</meter> ${percent} %`
+  // No colour says of nothing that it is good or bad.
+  const times = (count: number, tone: string) => ({ shown: formatCount(count), as: count === 0 ? '' : tone })
+  return [
+    nameApp(report, own),
+    nameApp(report, rival),
+    formatCount(ahead),
+    formatCount(behind),
+    { shown: share, as: 'share' },
+    times(won.length, 'good'),
+    times(lost.length, 'bad'),
+  ]
 }
 
 function showTurns(report: Report, side: 'won' | 'lost', shown: Shown): Markup {

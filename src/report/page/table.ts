@@ -1,0 +1,31 @@
+/** Tables that scroll where they are long; on a phone they stand as blocks, and each cell says its column. */
+import { html, type Markup } from './markup.ts'
+
+/** A name; of texts, which begin at the left, within an object. */
+type Head = string | { readonly text: string }
+type Shown = Markup | string | number
+/** With a class beside it, such as `good`. */
+type Cell = Shown | { readonly shown: Shown; readonly as: string }
+
+/** @param label for who does not see it; @param rows each begins with what it is about */
+export function showTable(
+  label: string,
+  className: string,
+  heads: readonly Head[],
+  rows: readonly (readonly Cell[])[],
+): Markup {
+  const columns = heads.map((head, n) =>
+    typeof head === 'string' ? { name: head, kind: '' } : { name: head.text, kind: n === 0 ? '' : 'text' },
+  )
+  const showRow = ([about, ...cells]: readonly Cell[]) =>
+    html`<tr><th scope="row">${about}</th>${cells.map((cell, n) => showCell(cell, columns[n + 1]))}</tr>`
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="${label}">
+<table class="texts ${className}"><thead><tr>${columns.map(
+    ({ name, kind }) => html`<th scope="col" class="${kind}">${name}</th>`,
+  )}</tr></thead><tbody>${rows.map(showRow)}</tbody></table></div>`
+}
+
+function showCell(cell: Cell, { name, kind } = { name: '', kind: '' }): Markup {
+  const { shown, as } = typeof cell === 'object' && 'shown' in cell ? cell : { shown: cell, as: '' }
+  return html`<td class="${`${kind} ${as}`.trim()}" data-head="${name.toLowerCase()}">${shown}</td>`
+}

@@ -11,7 +11,6 @@ import { type AddressInfo, connect } from 'node:net'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import tls from 'node:tls'
 import { pino } from 'pino'
-import type { Channel } from '../src/alerts/channel.ts'
 import { send } from '../src/alerts/send.ts'
 import { NO_ALERT_SETTINGS } from '../src/alerts/settings.ts'
 import { readConfig } from '../src/config.ts'
@@ -20,6 +19,7 @@ import { type ProxySettings, proxyOf } from '../src/proxy.ts'
 import { Secret } from '../src/secret.ts'
 import { envelope, openClient, taskWith } from './service/wire-server.ts'
 import { ELSEWHERE } from './support/certificate.ts'
+import { CHANNEL, MESSAGE } from './support/message.ts'
 
 /** What the proxy was asked for, and what then arrived. */
 const asked: string[] = []
@@ -118,31 +118,10 @@ test('the heartbeat is called through it', async () => {
 
 describe('a receiver of alerts', () => {
   const tell = (url: string, privateHosts: string[] = []) => {
-    const channel: Channel = {
-      id: 1,
-      name: 'chat',
-      kind: 'slack',
-      address: null,
-      secretVariable: 'ALERT_CHAT',
-      maxLines: 20,
-      report: false,
-      digest: 'instant',
-      without: [],
-      enabled: true,
-    }
-    const content = {
-      type: 'alerts.test',
-      at: '',
-      project: null,
-      title: 't',
-      summary: [],
-      lines: [],
-      rest: 0,
-    }
+    const channel = { ...CHANNEL, name: 'chat', kind: 'slack', secretVariable: 'ALERT_CHAT' } as const
     const secrets = new Map([['ALERT_CHAT', new Secret(url)]])
     const all = { ...NO_ALERT_SETTINGS, secrets, privateHosts, proxy: settings }
-    const message = { id: '00000000-0000-7000-8000-000000000000', content, attachment: null } as const
-    return send(channel, message as never, all, new AbortController().signal)
+    return send(channel, MESSAGE, all, new AbortController().signal)
   }
   const namesLeadTo = (
     t: { mock: typeof import('node:test').mock; after(run: () => void): void },

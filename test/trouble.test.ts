@@ -24,6 +24,7 @@ import { describeTrouble, describeUnreachable } from '../src/trouble.ts'
 import { openClient } from './service/wire-server.ts'
 import { CERTIFICATE, KEY } from './support/certificate.ts'
 import { makeCommandHome, runCommand } from './support/command.ts'
+import { CHANNEL, MESSAGE } from './support/message.ts'
 
 const PATH = '/services/a-secret-of-the-path'
 const LOGIN = 'me:the-password'
@@ -70,29 +71,6 @@ const TROUBLES: Readonly<
     true,
   ],
 }
-
-const CHANNEL: Channel = {
-  id: 1,
-  name: 'ops',
-  kind: 'webhook',
-  address: null,
-  secretVariable: 'ALERT_OPS',
-  maxLines: 20,
-  report: false,
-  digest: 'instant',
-  without: [],
-  enabled: true,
-}
-const CONTENT = {
-  type: 'alerts.test',
-  at: '2026-03-01T00:00:00Z',
-  project: null,
-  title: 't',
-  summary: [],
-  lines: [],
-  rest: 0,
-} as const
-const MESSAGE = { id: '00000000-0000-7000-8000-000000000000', content: CONTENT, attachment: null }
 
 const sendAs = (fields: Partial<Channel>, secret: string, smtp = '') =>
   send(

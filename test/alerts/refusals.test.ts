@@ -15,35 +15,11 @@ import { NO_ALERT_SETTINGS } from '../../src/alerts/settings.ts'
 import { sendHeartbeat } from '../../src/monitor/heartbeat.ts'
 import { Secret } from '../../src/secret.ts'
 import { describeTrouble } from '../../src/trouble.ts'
+import { CHANNEL, MESSAGE } from '../support/message.ts'
 
 const PATH = '/services/T0000000/B0000000/a-secret-of-the-path'
 const PASSWORD = 'the-password-of-the-mail'
 const SECRET = `whsec_${randomBytes(24).toString('base64')}`
-const MESSAGE = {
-  id: '00000000-0000-7000-8000-000000000000',
-  content: {
-    type: 'alerts.test',
-    at: '2026-03-01T00:00:00Z',
-    project: null,
-    title: 't',
-    summary: [],
-    lines: [],
-    rest: 0,
-  },
-  attachment: null,
-} as const
-const CHANNEL: Channel = {
-  id: 1,
-  name: 'ops',
-  kind: 'webhook',
-  address: null,
-  secretVariable: 'ALERT_OPS',
-  maxLines: 20,
-  report: false,
-  digest: 'instant',
-  without: [],
-  enabled: true,
-}
 
 async function listen(t: { after(run: () => void): void }, server: Server): Promise<number> {
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))

@@ -21,90 +21,71 @@ import { startLossyProxy } from './lossy-proxy.ts'
 import { BUDGET, DAY_MS, RECOVER, useService } from './recovering.ts'
 
 const service = useService()
-const {
-  openTestDatabase,
-  copy,
-  at,
-  plan,
-  post,
-  collect,
-  liveDay,
-  watch,
-  readBooks,
-  readMeasured,
-  assertBooksAgree,
-  assertNothingTwice,
-  readHistory,
-  sweep,
-  recover,
-  setFaults,
-} = service
-
 describe('a database that was restored from an older copy', () => {
   test('pays for nothing again: it has the books of the service, the history of the original', async () => {
-    const original = await openTestDatabase()
-    await watch(original)
+    const original = await service.openTestDatabase()
+    await service.watch(original)
     // With dumps, in the proofs, a month with a backup on day 20; else a week.
     const [backupDay, lastDay] = (await findPrograms(original)) === null ? [3, 7] : [20, 30]
-    for (let day = 0; day < backupDay; day += 1) await liveDay(original)
+    for (let day = 0; day < backupDay; day += 1) await service.liveDay(original)
     // The copy is made while some tasks are planned, and others are posted and not collected.
-    const planned = await at(original, plan)
-    await at(original, (db) => post(db, planned.slice(0, 1)))
-    const restored = await copy(original)
-    await at(original, async (db) => {
-      await post(db, planned.slice(1))
-      await collect(db)
+    const planned = await service.at(original, service.plan)
+    await service.at(original, (db) => service.post(db, planned.slice(0, 1)))
+    const restored = await service.copy(original)
+    await service.at(original, async (db) => {
+      await service.post(db, planned.slice(1))
+      await service.collect(db)
     })
     service.passDay()
-    for (let day = backupDay + 1; day < lastDay; day += 1) await liveDay(original)
-    await at(original, plan)
+    for (let day = backupDay + 1; day < lastDay; day += 1) await service.liveDay(original)
+    await service.at(original, service.plan)
 
     await assert.rejects(
-      at(restored, (db) => refuseRestored(db, service.client)),
+      service.at(restored, (db) => refuseRestored(db, service.client)),
       /is a copy of the one that has bought as \w{12}: .*storerank recover/,
     )
-    const bought = (await readBooks()).length
-    await at(restored, async (db) => post(db, await plan(db)))
-    assert.equal((await readBooks()).length, bought, 'a database that is held posted')
+    const bought = (await service.readBooks()).length
+    await service.at(restored, async (db) => service.post(db, await service.plan(db)))
+    assert.equal((await service.readBooks()).length, bought, 'a database that is held posted')
 
-    const found = await at(restored, recover)
+    const found = await service.at(restored, service.recover)
     assert.ok(found.recovered > 5)
     assert.equal(found.duplicates + found.unreadable, 0)
-    await assertBooksAgree(restored)
-    assert.deepEqual(await readHistory(restored), await readHistory(original))
-    assert.equal(await at(restored, (db) => readRestoreHold(db.sql)), null)
+    await service.assertBooksAgree(restored)
+    assert.deepEqual(await service.readHistory(restored), await service.readHistory(original))
+    assert.equal(await service.at(restored, (db) => readRestoreHold(db.sql)), null)
 
-    await liveDay(restored)
-    await liveDay(restored)
-    assertNothingTwice(await readMeasured())
-    await assertBooksAgree(restored)
-    assert.equal(await at(restored, (db) => isChecked(db)), true)
+    await service.liveDay(restored)
+    await service.liveDay(restored)
+    service.assertNothingTwice(await service.readMeasured())
+    await service.assertBooksAgree(restored)
+    assert.equal(await service.at(restored, (db) => isChecked(db)), true)
   })
 
   test('may be ended in the middle of a recovery and recovered again', async () => {
-    const original = await openTestDatabase()
-    await watch(original)
-    await liveDay(original)
-    const restored = await copy(original)
-    for (let day = 1; day < 6; day += 1) await liveDay(original)
+    const original = await service.openTestDatabase()
+    await service.watch(original)
+    await service.liveDay(original)
+    const restored = await service.copy(original)
+    for (let day = 1; day < 6; day += 1) await service.liveDay(original)
     const stopping = new AbortController()
     const options = { ...RECOVER, signal: stopping.signal, onProgress: () => stopping.abort() }
-    await assert.rejects(at(restored, (db) => recoverForgottenTasks(db, service.client, options)))
-    assert.match((await at(restored, (db) => readRestoreHold(db.sql))) ?? '', /storerank recover/)
-    await at(restored, recover)
-    await assertBooksAgree(restored)
-    assert.equal((await at(restored, recover)).recovered, 0)
-    await liveDay(restored)
-    assertNothingTwice(await readMeasured())
+    await assert.rejects(service.at(restored, (db) => recoverForgottenTasks(db, service.client, options)))
+    assert.match((await service.at(restored, (db) => readRestoreHold(db.sql))) ?? '', /storerank recover/)
+    await service.at(restored, service.recover)
+    await service.assertBooksAgree(restored)
+    assert.equal((await service.at(restored, service.recover)).recovered, 0)
+    await service.liveDay(restored)
+    service.assertNothingTwice(await service.readMeasured())
   })
 
   test('that works beside the original is found by the audit of the night, and posting stops', async () => {
-    const original = await openTestDatabase()
-    await watch(original)
-    await liveDay(original)
-    const beside = await copy(original)
-    await liveDay(original)
-    await at(beside, async (db) => {
+    const original = await service.openTestDatabase()
+    await service.watch(original)
+    await service.liveDay(original)
+    const beside = await service.copy(original)
+    await service.liveDay(original)
+    await service.at(beside, async (db) => {
       await recordCheck(db)
       assert.equal(await readRestoreHold(db.sql), null)
       const day = { from: new Date(service.presentMs - DAY_MS), to: new Date(service.presentMs) }
@@ -114,79 +95,79 @@ describe('a database that was restored from an older copy', () => {
   })
 
   test('that was copied within a server is told from the original, which goes on', async () => {
-    const original = await openTestDatabase()
-    await watch(original)
-    await liveDay(original)
-    assert.equal(await at(original, (db) => isChecked(db)), true)
-    const restored = await copy(original)
-    assert.equal(await at(restored, (db) => isChecked(db)), false)
+    const original = await service.openTestDatabase()
+    await service.watch(original)
+    await service.liveDay(original)
+    assert.equal(await service.at(original, (db) => isChecked(db)), true)
+    const restored = await service.copy(original)
+    assert.equal(await service.at(restored, (db) => isChecked(db)), false)
     await original.sql`create table kept as select * from restore_check`
     await original.sql`delete from restore_check`
     await original.sql`insert into restore_check select * from kept`
-    assert.equal(await at(original, (db) => isChecked(db)), false)
+    assert.equal(await service.at(original, (db) => isChecked(db)), false)
   })
 
   test('has no slot due any more that was bought, though a budget had cut it', async () => {
-    const original = await openTestDatabase()
-    await watch(original)
-    const restored = await copy(original)
-    await at(restored, async (db) => {
+    const original = await service.openTestDatabase()
+    await service.watch(original)
+    const restored = await service.copy(original)
+    await service.at(restored, async (db) => {
       await standApart(db)
       await db.begin((tx) => adoptInstallationId(tx, '0123456789ab'))
       await planDueTasks(db, { ...BUDGET, maxDayMicros: 1200 }, async () => {})
       assert.ok((await db.sql`select from due_slot where cut is not null`).count > 0)
     })
     await original.sql`update ledger set installation = '0123456789ab'`
-    await at(original, async (db) => post(db, await plan(db)))
-    await at(restored, async (db) => {
-      await recover(db)
+    await service.at(original, async (db) => service.post(db, await service.plan(db)))
+    await service.at(restored, async (db) => {
+      await service.recover(db)
       assert.equal((await db.sql`select from due_slot where cut is not null`).count, 0)
-      assert.deepEqual(await plan(db), [])
+      assert.deepEqual(await service.plan(db), [])
     })
-    assertNothingTwice(await readMeasured())
+    service.assertNothingTwice(await service.readMeasured())
   })
 
   test('takes a task that failed at the store and was posted again for what it is', async () => {
-    const original = await openTestDatabase()
-    await watch(original)
-    const restored = await copy(original)
-    await setFaults({ storeError: 1 })
-    await at(original, async (db) => {
-      await post(db, await plan(db))
-      await collect(db)
-      await setFaults({ storeError: 0 })
+    const original = await service.openTestDatabase()
+    await service.watch(original)
+    const restored = await service.copy(original)
+    await service.setFaults({ storeError: 1 })
+    await service.at(original, async (db) => {
+      await service.post(db, await service.plan(db))
+      await service.collect(db)
+      await service.setFaults({ storeError: 0 })
       const [again] = await db.sql<
         { id: string }[]
       >`select id from task where state = 'planned' and attempt = 2`
       assert.ok(again !== undefined)
       await endAttemptPauses(db.sql)
-      await post(db, await sweep(db))
-      await collect(db)
+      await service.post(db, await service.sweep(db))
+      await service.collect(db)
     })
-    await at(restored, async (db) => {
+    await service.at(restored, async (db) => {
       await standApart(db)
       const [own] = await original.sql<{ installation: string }[]>`select installation from ledger`
       await db.begin((tx) => adoptInstallationId(tx, own?.installation ?? ''))
-      const found = await recover(db)
+      const found = await service.recover(db)
       assert.deepEqual([found.recovered, found.duplicates], [10, 0])
     })
-    await assertBooksAgree(restored)
-    assert.deepEqual(await readHistory(restored), await readHistory(original))
+    await service.assertBooksAgree(restored)
+    assert.deepEqual(await service.readHistory(restored), await service.readHistory(original))
   })
 })
 
 describe('an empty database', () => {
   test('asks what it is, takes the place of the one that bought, and gets what was bought', async () => {
-    const original = await openTestDatabase()
+    const original = await service.openTestDatabase()
     await original.sql`update ledger set installation = '0123456789ab'`
-    await watch(original)
-    for (let day = 0; day < 3; day += 1) await liveDay(original)
-    const empty = await openTestDatabase()
+    await service.watch(original)
+    for (let day = 0; day < 3; day += 1) await service.liveDay(original)
+    const empty = await service.openTestDatabase()
     await assert.rejects(
-      at(empty, (db) => refuseRestored(db, service.client)),
+      service.at(empty, (db) => refuseRestored(db, service.client)),
       /another storerank database, 0123456789ab \(\d+ tasks seen, the last posted at .*stands in.*--apart/,
     )
-    await at(empty, async (db) => {
+    await service.at(empty, async (db) => {
       const found = await readInstallations(service.client, {
         from: new Date(service.presentMs - 20 * DAY_MS),
         to: new Date(service.presentMs),
@@ -196,49 +177,49 @@ describe('an empty database', () => {
         ['0123456789ab'],
       )
       await db.begin((tx) => adoptInstallationId(tx, '0123456789ab'))
-      await recover(db)
+      await service.recover(db)
     })
-    await assertBooksAgree(empty)
-    assert.deepEqual(await readHistory(empty), await readHistory(original))
-    await watch(empty)
-    await liveDay(empty)
-    assertNothingTwice(await readMeasured())
-    await assertBooksAgree(empty)
+    await service.assertBooksAgree(empty)
+    assert.deepEqual(await service.readHistory(empty), await service.readHistory(original))
+    await service.watch(empty)
+    await service.liveDay(empty)
+    service.assertNothingTwice(await service.readMeasured())
+    await service.assertBooksAgree(empty)
   })
 
   test('that stands apart leaves the tasks of the others alone', async () => {
-    const original = await openTestDatabase()
+    const original = await service.openTestDatabase()
     await original.sql`update ledger set installation = '0123456789ab'`
-    await watch(original)
-    await liveDay(original)
-    const other = await openTestDatabase()
-    await at(other, async (db) => {
+    await service.watch(original)
+    await service.liveDay(original)
+    const other = await service.openTestDatabase()
+    await service.at(other, async (db) => {
       await checkForRestore(db, service.client)
       assert.match((await readRestoreHold(db.sql)) ?? '', /--apart/)
       await standApart(db)
       await refuseRestored(db, service.client)
-      assert.equal((await recover(db)).recovered, 0)
+      assert.equal((await service.recover(db)).recovered, 0)
       assert.equal((await db.sql`select from charge`).count, 0)
     })
   })
 })
 
 test('the first post of a database whose answer was lost is no other copy at work', async (t) => {
-  const database = await openTestDatabase()
-  await watch(database)
+  const database = await service.openTestDatabase()
+  await service.watch(database)
   const proxy = await startLossyProxy(t, service.sandbox.url)
   proxy.lose = 'answer'
-  await at(database, async (db) => post(db, await plan(db), proxy.client))
+  await service.at(database, async (db) => service.post(db, await service.plan(db), proxy.client))
   const bought = await database.sql`select from task where state = 'posting'`
   assert.ok(bought.count > 0)
   assert.equal((await database.sql`select from charge`).count, 0)
   await database.sql`delete from restore_check`
-  await at(database, (db) => refuseRestored(db, service.client))
+  await service.at(database, (db) => refuseRestored(db, service.client))
   // A copy from before that post knows nothing of its tasks.
   await database.sql`delete from restore_check`
   await database.sql`delete from task`
   await assert.rejects(
-    at(database, (db) => refuseRestored(db, service.client)),
+    service.at(database, (db) => refuseRestored(db, service.client)),
     /nothing is paid for twice/,
   )
 })

@@ -12,11 +12,13 @@ import type { FetchItem } from '../../src/ledger/hand-out.ts'
 import { planDueTasks } from '../../src/plan/plan.ts'
 import { type RecoveredTasks, recoverForgottenTasks } from '../../src/post/recover.ts'
 import { sweepPosts } from '../../src/post/sweep.ts'
+import type { FaultSettingsInput } from '../../src/sandbox/faults.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts'
 import { AppDataClient } from '../../src/service/client.ts'
 import type { TaskIdRow } from '../../src/service/task-ids.ts'
 import { restoreCopy } from '../support/copy.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { putFaults } from '../support/faults.ts'
 import { readSpendDifferences, rememberPrices } from '../support/ledger.ts'
 import { workUntilSent } from '../support/stages.ts'
 import { LOGIN } from '../support/world.ts'
@@ -200,15 +202,6 @@ export function useService() {
     return found
   }
 
-  async function setFaults(faults: object): Promise<void> {
-    const response = await fetch(`${sandbox.url}/faults`, {
-      method: 'PUT',
-      headers: { authorization: `Basic ${btoa('sandbox:sandbox')}`, 'content-type': 'application/json' },
-      body: JSON.stringify(faults),
-    })
-    assert.equal(response.status, 200)
-  }
-
   return {
     openTestDatabase,
     copy,
@@ -225,7 +218,7 @@ export function useService() {
     readHistory,
     sweep,
     recover,
-    setFaults,
+    setFaults: (faults: FaultSettingsInput) => putFaults(sandbox.url, faults),
     get client() {
       return client
     },

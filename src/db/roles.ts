@@ -4,7 +4,9 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { SqlRunner } from './driver.ts'
+import { OWN_SCHEMAS } from './requirements.ts'
 import { sql } from './sql.ts'
+import { TABLE_NAMES } from './table-names.ts'
 import type { Transaction } from './transaction.ts'
 
 export const ROLES = ['storerank_editor', 'storerank_reader']
@@ -61,28 +63,52 @@ async function explainMissingRoles(tx: Transaction): Promise<string> {
 
 /**
  * Which roles beside ours may write what no editor may, as a sentence; null when there are none. A hosted
- * database may have default privileges that give each new table to the login of its public API.
+ * database may have default privileges that give each new table to the login of its public API. A right to a
+ * column, to a sequence, to hang a trigger on a table or to make what our statements would call is one to write.
  */
 export async function describeOtherWriters(db: SqlRunner): Promise<string | null> {
-  const writers = await db<{ name: string; tables: number }[]>`
-    select case a.grantee when 0 then 'public' else a.grantee::regrole::text end as name,
-      count(distinct c.oid) as tables
-    from pg_class c cross join lateral aclexplode(c.relacl) a
-    where c.relkind in ('r', 'p') and not c.relispartition and c.relnamespace = 'public'::regnamespace
-      and a.grantee <> c.relowner and a.privilege_type in ('INSERT', 'UPDATE', 'DELETE', 'TRUNCATE')
-      and not coalesce((select rolsuper from pg_roles where oid = a.grantee), false)
-      and not exists (
-        select from aclexplode(c.relacl) e
-        where e.grantee::regrole::text = 'storerank_editor' and e.privilege_type = a.privilege_type)
-    group by 1 order by 1`
-  if (writers.length === 0) return null
-  const names = writers.map(({ name }) => name).join(', ')
-  const tables = Math.max(...writers.map((writer) => writer.tables))
+  const schemas = ['public', ...OWN_SCHEMAS]
+  const [row] = await db<{ names: string | null; things: number; takes: string }[]>`
+    with owned as (
+      select c.oid, coalesce(pg_partition_root(c.oid)::oid, d.refobjid, c.oid) as root, c.relkind, c.relacl,
+        c.relnamespace::regnamespace as schema
+      from pg_class c
+      left join pg_depend d on d.objid = c.oid and d.classid = 'pg_class'::regclass and c.relkind = 'S'
+        and d.refclassid = d.classid and d.deptype in ('a', 'i')
+      where c.relkind in ('r', 'p', 'S') and c.relnamespace::regnamespace::text = any(${schemas}::text[])
+    ), thing as (
+      select o.* from owned o join pg_class c on c.oid = o.root
+      where o.schema <> 'public'::regnamespace or c.relname = any(${TABLE_NAMES}::text[])
+    ), granted as (
+      select oid as thing, root, schema, case relkind when 'S' then 'all on all sequences in'
+        else 'all on all tables in' end as take, 0 as at, a.*
+      from thing cross join lateral aclexplode(relacl) a
+      union all
+      select t.oid, t.root, t.schema, 'all on all tables in', f.attnum, a.*
+      from thing t join pg_attribute f on f.attrelid = t.oid cross join lateral aclexplode(f.attacl) a
+      union all
+      select n.oid, n.oid, n.oid, 'create on', 0, a.* from pg_namespace n cross join lateral aclexplode(n.nspacl) a
+      where n.nspname = any(${schemas}::text[])
+    ), writer as (
+      select g.*, case g.grantee when 0 then 'public' else g.grantee::regrole::text end as name
+      from granted g left join pg_roles r on r.oid = g.grantee
+      where g.privilege_type not in ('SELECT', 'USAGE', 'REFERENCES', 'MAINTAIN')
+        and g.grantee <> (select relowner from pg_class where oid = 'ledger'::regclass)
+        and r.rolsuper is not true and r.rolname is distinct from 'pg_database_owner' and not exists (
+          select from granted e
+          where e.grantee::regrole::text = 'storerank_editor'
+            and (e.thing, e.at, e.privilege_type) = (g.thing, g.at, g.privilege_type))
+    )
+    select (select string_agg(distinct name, ', ') from writer) as names,
+      (select count(distinct root) from writer)::int as things,
+      string_agg(format('revoke %s schema %s from %s', take, schemas, names), '; ') as takes
+    from (select take, string_agg(distinct schema::text, ', ') as schemas, string_agg(distinct name, ', ') as
+      names from writer group by take) t`
+  if (row?.names == null) return null
   return (
-    `Others gave rights to write into ${tables} tables of storerank to ${names}: whoever has such a login ` +
-    `can change what was bought and paid. Take them away: revoke all on all tables in schema public from ` +
-    `${names}; alter default privileges in schema public revoke all on tables from ${names}; and then ` +
-    '`storerank migrate` gives ours again.'
+    `Others gave rights to write into ${row.things} tables or schemas of storerank to ${row.names}: whoever has ` +
+    `such a login can change what was bought and paid. Take them away: ${row.takes}; alter default privileges ` +
+    `in schema public revoke all on tables from ${row.names}; and then \`storerank migrate\` gives ours again.`
   )
 }
 

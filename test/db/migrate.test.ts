@@ -4,7 +4,7 @@ import { describe, type TestContext, test } from 'node:test'
 import postgres from 'postgres'
 import { openDatabase } from '../../src/db/database.ts'
 import { migrate } from '../../src/db/migrate.ts'
-import { grantRoles, ROLES } from '../../src/db/roles.ts'
+import { describeOtherWriters, grantRoles, ROLES } from '../../src/db/roles.ts'
 import type { Transaction } from '../../src/db/transaction.ts'
 import { callCommand, runCommand, startCommand } from '../support/command.ts'
 import {
@@ -159,13 +159,29 @@ test('rights to write that a hosted database gives to others are told, and how t
   const env = { DATABASE_URL: database.url }
   const first = await callCommand(['migrate'], { env })
   const [, names, take = ''] =
-    /\nOthers gave rights to write into \d+ tables of storerank to (.*): .* Take them away: (.*); and /.exec(
+    /\nOthers gave rights to write into \d+ tables or schemas of storerank to (.*): .* Take them away: (.*); and /.exec(
       first.stdout,
     ) ?? []
   assert.equal(names, anyone, first.stdout)
   const { code, stdout } = await callCommand(['status', '--check'], { env })
   assert.deepEqual([code, stdout.split(' ')[0]], [1, 'other_writers:'], stdout)
   await sql.unsafe(take)
+  // Each is a way in, and none is a right to a whole table of public.
+  const ways = [
+    `grant update (amount_micros) on charge to ${anyone}`,
+    `grant trigger on task to ${anyone}`,
+    `grant insert on drizzle.objects to ${anyone}`,
+    `grant update on sequence keyword_watch_id_seq to ${anyone}`,
+    `grant create on schema public to ${anyone}`,
+  ]
+  for (const way of ways) {
+    await sql.unsafe(way)
+    const told = await describeOtherWriters(sql)
+    assert.match(told ?? way, /^Others gave rights to write into 1 tables or schemas of storerank to anyone_/)
+    await sql.unsafe(/Take them away: (.*); and then/.exec(told ?? '')?.[1] ?? '')
+    assert.equal(await describeOtherWriters(sql), null, way)
+  }
+  await sql.unsafe(`create table mine (id int); grant all on mine to ${anyone}`)
   await sql.unsafe(`create role mine_${anyone}; grant insert on keyword_watch to mine_${anyone}`)
   assert.equal((await callCommand(['migrate'], { env })).stdout, DONE)
   await sql.unsafe(`drop owned by mine_${anyone}; drop role mine_${anyone}`)

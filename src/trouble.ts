@@ -125,11 +125,12 @@ const OF_DATABASE: readonly OfDatabase[] = [
   },
   {
     // Of ours: the statements of a person have their own words.
-    code: /^42(P01|883)$/,
+    code: /^42(P01|703|883)$/,
     what: 'The database lacks what storerank has made there',
     remedy:
       '`storerank migrate` makes views and functions again, and the queue after `drop schema pgboss ' +
-      'cascade`, which loses nothing. A table comes back with a backup alone.',
+      'cascade`, which loses nothing. A table or a column comes back with a backup ' +
+      'alone.',
     Kind: ConfigurationError,
   },
   {

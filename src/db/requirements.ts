@@ -5,6 +5,7 @@
 import { ConfigurationError } from '../errors.ts'
 import { WRITER_SETTINGS } from './connection.ts'
 import type { SqlRunner } from './driver.ts'
+import { TABLE_NAMES } from './table-names.ts'
 import type { Transaction } from './transaction.ts'
 
 /** `unique … nulls not distinct`; tested on 15 to 18. */
@@ -99,6 +100,27 @@ const SHARED_SESSIONS =
   'statement). Locks and notifications of a session would be lost, and with them the promise that ' +
   'nothing is paid for twice. Give ' +
   'DATABASE_URL the address of the database itself, or of a pooler in session mode.'
+
+/** Tables that a person has dropped, or whose triggers are off, as a sentence; null when all are as made. */
+export async function describeLostTables(db: SqlRunner): Promise<string | null> {
+  const rows = await db<{ name: string; is_gone: boolean }[]>`
+    select name, to_regclass(name) is null as is_gone from unnest(${TABLE_NAMES}::text[]) name
+    where to_regclass(name) is null or exists (
+      select from pg_trigger where tgrelid = to_regclass(name) and tgenabled in ('D', 'R'))`
+  if (rows.length === 0) return null
+  const gone = rows.filter((row) => row.is_gone).map(({ name }) => name)
+  if (gone.length > 0)
+    return `Tables of storerank are gone, and come back with a backup alone: ${gone.join(', ')}.`
+  const enable = rows.map(({ name }) => `alter table ${name} enable trigger all;`)
+  // What was written meanwhile is written again, for them to see.
+  const again = rows
+    .filter(({ name }) => name.endsWith('_watch'))
+    .map(({ name }) => ` update ${name} set project = project;`)
+  return (
+    'Triggers of storerank are disabled, so that nothing follows from what is written there: no watch is ' +
+    `measured, no gap is told. Enable them: ${enable.join(' ')}${again.join('')}`
+  )
+}
 
 /** Schemas of ours beside `public`: of the migrations, and of the queue. */
 export const OWN_SCHEMAS = ['drizzle', 'pgboss']

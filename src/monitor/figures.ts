@@ -7,6 +7,7 @@ import { account, books, budgets, money } from './sources/money.ts'
 import {
   clock,
   jobs,
+  lostTables,
   noRoom,
   otherWriters,
   outage,
@@ -24,6 +25,7 @@ const SOURCES = {
   noRoom,
   readOnly,
   restoreHold,
+  lostTables,
   clock,
   outage,
   planning,

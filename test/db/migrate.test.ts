@@ -174,13 +174,15 @@ test('rights to write that a hosted database gives to others are told, and how t
     `grant update on sequence keyword_watch_id_seq to ${anyone}`,
     `grant create on schema public to ${anyone}`,
   ]
+  const db = openDatabase(database.url)
   for (const way of ways) {
     await sql.unsafe(way)
-    const told = await describeOtherWriters(sql)
+    const told = await describeOtherWriters(db.sql)
     assert.match(told ?? way, /^Others gave rights to write into 1 tables or schemas of storerank to anyone_/)
     await sql.unsafe(/Take them away: (.*); and then/.exec(told ?? '')?.[1] ?? '')
-    assert.equal(await describeOtherWriters(sql), null, way)
+    assert.equal(await describeOtherWriters(db.sql), null, way)
   }
+  await db.close()
   await sql.unsafe(`create table mine (id int); grant all on mine to ${anyone}`)
   await sql.unsafe(`create role mine_${anyone}; grant insert on keyword_watch to mine_${anyone}`)
   assert.equal((await callCommand(['migrate'], { env })).stdout, DONE)

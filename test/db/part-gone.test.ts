@@ -31,6 +31,24 @@ for (const part of ['view open_work', 'function lack_of_room()', 'schema pgboss'
   })
 }
 
+test('triggers that a bulk load left disabled are told, with what makes good for them', async (t) => {
+  const database = await createTestDatabase()
+  t.after(() => database.drop())
+  const { sql } = database
+  const call = () => callCommand(['status', '--check'], { env: { DATABASE_URL: database.url } })
+  await sql`alter table keyword_watch disable trigger all`
+  await sql`insert into keyword_watch (project, store, keyword, location_code, language_code, depth)
+    values ('bulk', 'ios_store', 'yoga', 2840, 'en', 100)`
+  const { code, stdout } = await call()
+  assert.equal(code, 1)
+  const [, remedy = ''] = /^lost_tables: .* Enable them: (.*)$/m.exec(stdout) ?? []
+  await sql.unsafe(remedy)
+  assert.equal((await sql`select from watch_period`).count, 1)
+  assert.doesNotMatch((await call()).stdout, /lost_tables/)
+  await sql`drop table charged_price cascade`
+  assert.match((await call()).stdout, /^lost_tables: .* a backup alone: charged_price\.$/m)
+})
+
 const LOST = {
   'schema drizzle': /the schema drizzle, .*backup/,
   'table drizzle.objects': /the schema drizzle, .*backup/,

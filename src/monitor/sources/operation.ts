@@ -1,6 +1,7 @@
 /** The server, the service, the jobs and the queue, and what alerts cannot tell. */
 import { describeOutage, readPostingOutage, readServiceTroubles } from '../../account/service-status.ts'
 import type { Database } from '../../db/database.ts'
+import { describeLostTables } from '../../db/requirements.ts'
 import { describeOtherWriters } from '../../db/roles.ts'
 import { formatMinute } from '../../instant.ts'
 import { readWrongClock } from '../../ledger/clock.ts'
@@ -45,6 +46,12 @@ export const clock = source({
   troubles: {
     clock: (message) => message,
   },
+})
+
+/** What a person has taken from the database, and forgot to give back after a bulk load. */
+export const lostTables = source({
+  read: ({ sql }) => describeLostTables(sql),
+  troubles: { lost_tables: (sentence) => sentence },
 })
 
 /** Who else may write into the books, with what takes the right away. */

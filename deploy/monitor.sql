@@ -10,6 +10,11 @@ select length(:'password') < 12 as "isShort" \gset
   \warn 'Set MONITOR_DATABASE_PASSWORD to a password of 12 letters and digits or more (openssl rand -hex 24).'
   do $$ begin raise exception 'The login of the monitoring system was not made.'; end $$;
 \endif
+do $$ begin
+  if to_regrole('storerank_reader') is null then
+    raise exception 'The role storerank_reader is missing: storerank migrate makes it, or says who may.';
+  end if;
+end $$;
 select 'create role storerank_monitor login' where to_regrole('storerank_monitor') is null \gexec
 alter role storerank_monitor login password :'password' connection limit 10;
 grant storerank_reader to storerank_monitor;

@@ -9,6 +9,11 @@ select length(:'password') < 12 as "isShort" \gset
   \warn 'Set GRAFANA_DATABASE_PASSWORD to a password of 12 characters or more (openssl rand -hex 24).'
   do $$ begin raise exception 'The login of Grafana was not made.'; end $$;
 \endif
+do $$ begin
+  if to_regrole('storerank_reader') is null then
+    raise exception 'The role storerank_reader is missing: storerank migrate makes it, or says who may.';
+  end if;
+end $$;
 select 'create role grafana login' where to_regrole('grafana') is null \gexec
 alter role grafana login password :'password' connection limit 10;
 grant storerank_reader to grafana;

@@ -82,6 +82,15 @@ export async function leaseReadyTasks(tx: Transaction, ready: readonly ReadyTask
       ${ASKED_COLUMN}`
 }
 
+/** Tasks that were posted or leased by a clock which was ahead, and is set right, wait for it no longer. */
+export async function endLeasesOfFuture(db: SqlRunner): Promise<void> {
+  await db`
+    update task set fetching_until = null, posted_at = least(posted_at, clock_timestamp()),
+      ask_at = ask_at - greatest(posted_at - clock_timestamp(), interval '0')
+    where attempt > 0 and state = 'posted' and (posted_at > clock_timestamp() or problem is null
+      and fetching_until > clock_timestamp() + make_interval(secs => ${TIMINGS.leaseMs / 1000}))`
+}
+
 /**
  * Leases overdue tasks, which no ready list has named in time, the longest due to be asked for first. They
  * stay overdue (`overdue_at`) until their result comes: only the time of the next ask moves.

@@ -46,6 +46,8 @@ export interface Queue {
   completeFetch(tx: Transaction, job: QueueJob<'fetch'>): Promise<void>
   /** Notes in a job that failed that the process which worked it goes on. */
   noteSurvived(job: QueueJob<'fetch'>): Promise<void>
+  /** Jobs that a clock which was ahead has stamped wait for it no longer. */
+  forgetFuture(): Promise<void>
   /** Jobs of posts and results that have not ended, over all runners; or those of one queue. */
   countOpen(name?: QueueName): Promise<number>
   /** Takes no new job and waits for those in hand, at most `graceMs`; what still hangs is handed on. */
@@ -128,6 +130,7 @@ export async function openQueue(url: string, log: Logger): Promise<Queue> {
       }
     },
     noteSurvived: (job) => noteSurvived(boss, job.id),
+    forgetFuture: () => forgetFuture(boss),
     countOpen: async (name) => {
       const { rows } = await boss
         .getDb()
@@ -137,9 +140,7 @@ export async function openQueue(url: string, log: Logger): Promise<Queue> {
         )
       return rows[0].open
     },
-    stop: async (graceMs) => {
-      await boss.stop({ graceful: true, timeout: Math.max(graceMs, 1000) })
-    },
+    stop: (graceMs) => boss.stop({ graceful: true, timeout: Math.max(graceMs, 1000) }),
   }
 }
 
@@ -196,6 +197,14 @@ async function noteSurvived(boss: PgBoss, jobId: string): Promise<void> {
     set data = data || jsonb_build_object('survived', coalesce((data ->> 'survived')::int, 0) + 1)
     where name = 'fetch' and id = $1`
   await boss.getDb().executeSql(text, [jobId])
+}
+
+async function forgetFuture(boss: PgBoss): Promise<void> {
+  const text = `
+    update pgboss.job set start_after = least(start_after, now()),
+      heartbeat_on = case when heartbeat_on > now() then now() else heartbeat_on end
+    where state < 'completed' and (heartbeat_on > now() or start_after > now() + make_interval(secs => $1))`
+  await boss.getDb().executeSql(text, [TIMINGS.longestRetryS])
 }
 
 /** An error of the queue's own pool carries the whole connection along, and would be logged with it. */

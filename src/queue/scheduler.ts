@@ -10,6 +10,7 @@ import { endStuckSessions } from '../db/end-stuck-sessions.ts'
 import { refuseNewerSchema } from '../db/migrate.ts'
 import { oneRow } from '../db/one-row.ts'
 import { ConfigurationError } from '../errors.ts'
+import { endLeasesOfFuture } from '../ledger/hand-out.ts'
 import {
   enqueueAgain,
   enqueueRun,
@@ -163,7 +164,7 @@ function createLook(context: JobContext, jobs: readonly Job[], readNow: (db: Dat
     const answeredMs = performance.now()
     before = unlessLater(before, now)
     const repeats = before === null || isMinuteOfRepeats(before, now)
-    const recorded = repeats ? await readLatestSlots(db, jobs, now) : null
+    const recorded = repeats ? await readLatestSlots(context, jobs, now) : null
     for (const { job, cron } of schedules) {
       const latest = recorded?.get(job.name)
       const after = before ?? latest?.slot ?? null
@@ -196,9 +197,11 @@ async function readClock(db: Database): Promise<Date> {
   return row.now
 }
 
-/** A clock that was ahead has recorded slots, of which none would be run when they come. */
-async function forgetFuture({ sql }: Database, jobs: readonly Job[], now: Date): Promise<void> {
-  await sql`
+/** A clock that was ahead has recorded slots, of which none would be run when they come, and leases. */
+async function forgetFuture({ db, queue }: JobContext, jobs: readonly Job[], now: Date): Promise<void> {
+  await queue.forgetFuture()
+  await endLeasesOfFuture(db.sql)
+  await db.sql`
     delete from job_run where job = any(${jobs.map((job) => job.name)}::text[]) and state <> 'running'
       and slot > ${now}::timestamptz + interval '1 minute'`
 }
@@ -208,12 +211,12 @@ async function forgetFuture({ sql }: Database, jobs: readonly Job[], now: Date):
  * which is no whole minute.
  */
 async function readLatestSlots(
-  db: Database,
+  context: JobContext,
   jobs: readonly Job[],
   now: Date,
 ): Promise<Map<string, { readonly slot: Date; readonly hasFailed: boolean }>> {
-  await forgetFuture(db, jobs, now)
-  const rows = await db.sql<{ job: string; slot: Date; hasFailed: boolean }[]>`
+  await forgetFuture(context, jobs, now)
+  const rows = await context.db.sql<{ job: string; slot: Date; hasFailed: boolean }[]>`
     select j.job, r.slot, r.state = 'failed' as "hasFailed"
       from unnest(${jobs.map((job) => job.name)}::text[]) as j (job)
     cross join lateral (

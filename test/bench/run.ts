@@ -11,7 +11,7 @@ import { CALL_LIMITS } from '../../src/sandbox/limits.ts'
 import { STORES_AS_SOLD } from '../../src/service/dialect.ts'
 import { MAX_READY_ROWS } from '../../src/service/ready-list.ts'
 import { TIMINGS } from '../../src/timings.ts'
-import { startSandboxProcess } from '../support/sandbox-process.ts'
+import { settingsOf, startSandboxProcess } from '../support/sandbox-process.ts'
 import type { Measured } from './bars.ts'
 
 /** How long the longest task takes at the service; the shortest takes half. */
@@ -48,10 +48,7 @@ function leastSeconds(results: number, callMs: number): number {
 async function runCommand({ url }: Database, sandboxUrl: string, asSold: boolean): Promise<void> {
   const env = {
     PATH: process.env.PATH,
-    DATABASE_URL: url,
-    APP_DATA_URL: sandboxUrl,
-    APP_DATA_LOGIN: 'sandbox',
-    APP_DATA_PASSWORD: 'sandbox',
+    ...settingsOf(url, sandboxUrl),
     MAX_USD_PER_DAY: '1000',
     ...(asSold && { APP_DATA_STORES: Object.values(STORES_AS_SOLD).join() }),
   }

@@ -9,6 +9,7 @@ import { Webhook } from 'standardwebhooks'
 import { startSandbox } from '../../src/sandbox/server.ts'
 import { startCommand } from '../support/command.ts'
 import { startMailServer, startReceiver } from '../support/receivers.ts'
+import { settingsOf } from '../support/sandbox-process.ts'
 import { createWatchlist } from '../support/watchlist.ts'
 import { until } from '../support/world.ts'
 
@@ -48,10 +49,7 @@ test('what a result shows is told once by webhook and by mail, in the same words
   const secret = `whsec_${randomBytes(24).toString('base64')}`
   const running = startCommand(t, ['start'], {
     env: {
-      DATABASE_URL: list.url,
-      APP_DATA_URL: sandbox.url,
-      APP_DATA_LOGIN: ACCOUNT.login,
-      APP_DATA_PASSWORD: ACCOUNT.password,
+      ...settingsOf(list.url, sandbox.url, ACCOUNT),
       ALERT_OPS: secret,
       PRIVATE_ALERT_HOSTS: '127.0.0.1',
       SMTP_URL: mail.url,

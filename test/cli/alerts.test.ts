@@ -12,6 +12,7 @@ import { callCommand } from '../support/command.ts'
 import { lasting } from '../support/lasting.ts'
 import { addPerson } from '../support/people.ts'
 import { startReceiver } from '../support/receivers.ts'
+import { settingsOf } from '../support/sandbox-process.ts'
 
 const NOW = '2026-11-03 06:00+00'
 const SECRET = `whsec_${randomBytes(24).toString('base64')}`
@@ -119,10 +120,7 @@ test('`run alerts` tells what it finds before it ends, and leaves posts to other
   })
   const { code, stderr } = await callCommand(['run', 'alerts'], {
     env: {
-      DATABASE_URL: other.url,
-      APP_DATA_URL: sandbox.url,
-      APP_DATA_LOGIN: 'sandbox',
-      APP_DATA_PASSWORD: 'sandbox',
+      ...settingsOf(other.url, sandbox.url),
       ALERT_OPS: SECRET,
       PRIVATE_ALERT_HOSTS: '127.0.0.1',
     },

@@ -7,6 +7,7 @@ import { NOTED_PATHS, PATHS, STORES } from '../contract/paths.ts'
 import { callCommand } from '../support/command.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { lasting } from '../support/lasting.ts'
+import { settingsOf } from '../support/sandbox-process.ts'
 
 /** What the specification does not have. */
 const ONLY_AS_SOLD: readonly ApiEndpoint[] = [
@@ -111,10 +112,7 @@ describe('storerank api', () => {
     t.after(() => sold.close())
     t.after(() => database.drop())
     const env = {
-      APP_DATA_URL: sold.url,
-      APP_DATA_LOGIN: 'sandbox',
-      APP_DATA_PASSWORD: 'sandbox',
-      DATABASE_URL: database.url,
+      ...settingsOf(database.url, sold.url),
     }
     const search = (...args: string[]) => callCommand(['api', 'app_listings/search/live', ...args], { env })
     const { code, stdout } = await search('--project', 'research', 'title=yoga', 'limit=3', '--json')

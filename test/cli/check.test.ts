@@ -8,6 +8,7 @@ import { AppDataClient } from '../../src/service/client.ts'
 import { shortenCallWindow } from '../support/call-window.ts'
 import { callCommand } from '../support/command.ts'
 import { createTestDatabase } from '../support/database.ts'
+import { settingsOf } from '../support/sandbox-process.ts'
 
 const LOGIN = 'somebody@example.com'
 const PASSWORD = 'hush-Kd83-quiet'
@@ -28,10 +29,7 @@ async function setUp(t: TestContext) {
   // Several checks within a minute would wait for its end.
   await shortenCallWindow(database.sql, 1_000)
   const env = {
-    DATABASE_URL: database.url,
-    APP_DATA_URL: sandbox.url,
-    APP_DATA_LOGIN: LOGIN,
-    APP_DATA_PASSWORD: PASSWORD,
+    ...settingsOf(database.url, sandbox.url, { login: LOGIN, password: PASSWORD }),
     APP_DATA_STORES: 'apple,google',
   }
   const client = new AppDataClient({ baseUrl: sandbox.url, login: LOGIN, password: PASSWORD })

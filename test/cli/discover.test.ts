@@ -8,6 +8,7 @@ import { startSandbox } from '../../src/sandbox/server.ts'
 import { callCommand } from '../support/command.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { lasting } from '../support/lasting.ts'
+import { settingsOf } from '../support/sandbox-process.ts'
 
 const ACCOUNT = { login: 'somebody@example.com', password: 'hush-Kd83-quiet' }
 const folder = mkdtempSync(join(tmpdir(), 'storerank-discover-'))
@@ -19,10 +20,7 @@ const database = lasting(createTestDatabase)
 const call = (...args: string[]) =>
   callCommand(args, {
     env: {
-      DATABASE_URL: database.url,
-      APP_DATA_URL: sandbox.url,
-      APP_DATA_LOGIN: ACCOUNT.login,
-      APP_DATA_PASSWORD: ACCOUNT.password,
+      ...settingsOf(database.url, sandbox.url, ACCOUNT),
       LOG_LEVEL: 'error',
     },
   })

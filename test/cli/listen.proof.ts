@@ -8,6 +8,7 @@ import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts'
 import { askService, runCommand, startCommand } from '../support/command.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { until } from '../support/embedded.ts'
+import { settingsOf } from '../support/sandbox-process.ts'
 import { findFreePort } from '../support/test-server.ts'
 
 const ACCOUNT = { login: 'somebody@example.com', password: 'hush-Kd83-quiet' }
@@ -27,10 +28,7 @@ describe('storerank start --listen', () => {
   async function settingsFor(port: number) {
     const secret = randomBytes(24).toString('hex')
     const env = {
-      DATABASE_URL: database.url,
-      APP_DATA_URL: sandbox.url,
-      APP_DATA_LOGIN: ACCOUNT.login,
-      APP_DATA_PASSWORD: ACCOUNT.password,
+      ...settingsOf(database.url, sandbox.url, ACCOUNT),
       POSTBACK_URL: `http://127.0.0.1:${port}/${secret}`,
       LOG_LEVEL: 'trace',
     }

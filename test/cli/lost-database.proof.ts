@@ -10,6 +10,7 @@ import { openQueue } from '../../src/queue/queue.ts'
 import { startSandbox } from '../../src/sandbox/server.ts'
 import { startPostgres } from '../crash/servers.ts'
 import { startCommand } from '../support/command.ts'
+import { settingsOf } from '../support/sandbox-process.ts'
 import { until } from '../support/world.ts'
 
 const AWAY = 'the database is away; the work goes on when it is back'
@@ -21,12 +22,7 @@ test('start says one sentence of each loss of its database, and goes on when it 
   const sandbox = await startSandbox({ readyMs: 0, login: 'me', password: 'secret' })
   t.after(() => sandbox.close())
   const runner = startCommand(t, ['start'], {
-    env: {
-      DATABASE_URL: server.url,
-      APP_DATA_URL: sandbox.url,
-      APP_DATA_LOGIN: 'me',
-      APP_DATA_PASSWORD: 'secret',
-    },
+    env: settingsOf(server.url, sandbox.url, { login: 'me', password: 'secret' }),
   })
   const db = openDatabase(server.url, { name: 'test' })
   t.after(() => db.close())

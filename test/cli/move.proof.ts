@@ -26,6 +26,7 @@ test('what `run` has bought is moved, bought by neither again, and posted by one
   assert.equal(moved.code, 0, moved.stderr)
   assert.match(moved.stdout, /[\d,]+ rows of \d+ tables are moved, and were compared\./)
   assert.deepEqual(JSON.parse((await callCommand(count, own)).stdout), JSON.parse(bought))
+  assert.equal((await callCommand(['status'], own)).code, 0)
   assert.match((await callCommand(['move'], own)).stderr, /was moved to .* Nothing was changed/s)
 
   const next = await callCommand(['run'], own)

@@ -7,6 +7,7 @@ import { test } from 'node:test'
 import { startSandbox } from '../../src/sandbox/server.ts'
 import { startCommand } from '../support/command.ts'
 import { createTestDatabase, migrateLater } from '../support/database.ts'
+import { settingsOf } from '../support/sandbox-process.ts'
 
 test('start ends in order with 2 when a newer storerank has migrated its database', async (t) => {
   const database = await createTestDatabase()
@@ -14,12 +15,7 @@ test('start ends in order with 2 when a newer storerank has migrated its databas
   const sandbox = await startSandbox({ readyMs: 0, login: 'me', password: 'secret' })
   t.after(() => sandbox.close())
   const runner = startCommand(t, ['start'], {
-    env: {
-      DATABASE_URL: database.url,
-      APP_DATA_URL: sandbox.url,
-      APP_DATA_LOGIN: 'me',
-      APP_DATA_PASSWORD: 'secret',
-    },
+    env: settingsOf(database.url, sandbox.url, { login: 'me', password: 'secret' }),
   })
   await runner.says('job scheduled')
   await migrateLater(database.sql)

@@ -14,6 +14,7 @@ import { startSandbox } from '../../src/sandbox/server.ts'
 import { startPostgres } from '../crash/servers.ts'
 import { readProblemsPanel } from '../grafana/problems-panel.ts'
 import { callCommand, startCommand } from '../support/command.ts'
+import { settingsOf } from '../support/sandbox-process.ts'
 import { until } from '../support/world.ts'
 
 const LIMIT_MS = 150_000
@@ -26,10 +27,7 @@ test('what is taken away is told where an operator looks, and all is well when i
   t.after(() => sandbox.close())
   const port = await findPort()
   const env = {
-    DATABASE_URL: server.url,
-    APP_DATA_URL: sandbox.url,
-    APP_DATA_LOGIN: 'sandbox',
-    APP_DATA_PASSWORD: 'sandbox',
+    ...settingsOf(server.url, sandbox.url),
     OPERATIONS_LISTEN: String(port),
   }
   const db = openDatabase(server.url, { name: 'test' })

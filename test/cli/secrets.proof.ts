@@ -13,6 +13,7 @@ import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts'
 import { type Ended, runCommand, startCommand } from '../support/command.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { until } from '../support/embedded.ts'
+import { settingsOf } from '../support/sandbox-process.ts'
 
 const LOGIN = 'somebody@example.com'
 /** The letters in the middle are looked for; the signs around them look different in each way of writing. */
@@ -59,10 +60,7 @@ function settings(changes: Record<string, string> = {}) {
   })
   return {
     env: {
-      DATABASE_URL: url.href,
-      APP_DATA_URL: sandbox.url,
-      APP_DATA_LOGIN: LOGIN,
-      APP_DATA_PASSWORD: PASSWORD,
+      ...settingsOf(url.href, sandbox.url, { login: LOGIN, password: PASSWORD }),
       POSTBACK_URL: `http://127.0.0.1:1/hooks/${POSTBACK_SECRET}`,
       LOG_LEVEL: 'trace',
       ...changes,

@@ -8,6 +8,7 @@ import { test } from 'node:test'
 import type { FaultSettingsInput } from '../../src/sandbox/faults.ts'
 import { startSandbox } from '../../src/sandbox/server.ts'
 import { formatUsd } from '../../src/text/money.ts'
+import { shortenCallWindow } from '../support/call-window.ts'
 import { callCommand, makeCommandHome } from '../support/command.ts'
 import { restoreCopy } from '../support/copy.ts'
 import { createTestDatabase } from '../support/database.ts'
@@ -107,7 +108,7 @@ test('recover says what it charged, and which results cannot be had any more', a
   const home = await makeCommandHome(t)
   const original = await createTestDatabase()
   t.after(() => original.drop())
-  const sandbox = await startSandbox({ readyMs: 0, login: LOGIN, password: PASSWORD })
+  const sandbox = await startSandbox({ readyMs: 0, idListsPerMinute: 1000, login: LOGIN, password: PASSWORD })
   t.after(() => sandbox.close())
   const account = { APP_DATA_URL: sandbox.url, APP_DATA_LOGIN: LOGIN, APP_DATA_PASSWORD: PASSWORD }
   const call = (args: string[], { url }: { url: string }, RECONCILE_QUIET = '1ms') =>
@@ -122,6 +123,7 @@ test('recover says what it charged, and which results cannot be had any more', a
   assert.equal((await call(['run'], original)).code, 0)
   const restored = await restoreCopy(original)
   t.after(() => restored.drop())
+  await shortenCallWindow(restored.sql, 100)
   await setFaults({ storeError: { rate: 1 } })
   await watch(2, 2)
   for (let attempt = 1; attempt <= 3; attempt += 1) {
@@ -156,12 +158,13 @@ test('recover says what it charged, and which results cannot be had any more', a
 
   const empty = await createTestDatabase()
   t.after(() => empty.drop())
+  await shortenCallWindow(empty.sql, 100)
   const held = await call(['run'], empty)
   assert.equal(held.code, 2)
-  const [other] =
+  const [, other] =
     /another storerank database, (\w+ \(\d+ tasks seen, the last posted at [^)]+\))/.exec(held.stderr) ?? []
   assert.ok(other !== undefined, held.stderr)
   const taken = await call(['recover'], empty)
-  const place = `This database takes the place of ${other.replace('another storerank database, ', '')}.`
+  const place = `This database takes the place of ${other}.`
   assert.ok(taken.stderr.includes(place), taken.stderr)
 })

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { createRandom, type Random } from '../support/random.ts'
+import { settingsOf } from '../support/sandbox-process.ts'
 import { add } from './blows.ts'
 import { compareBooks } from './books.ts'
 import { disturb } from './chaos.ts'
@@ -276,10 +277,7 @@ interface Surroundings {
 function makeSettings({ world, wire, callsPerWindow, scenario }: Surroundings) {
   const { quietMs = QUIET_MS } = scenario === null ? {} : SCENARIOS[scenario]
   return {
-    DATABASE_URL: world.url,
-    APP_DATA_URL: wire.url,
-    APP_DATA_LOGIN: 'sandbox',
-    APP_DATA_PASSWORD: 'sandbox',
+    ...settingsOf(world.url, wire.url),
     RECONCILE_QUIET: `${quietMs}ms`,
     OVERDUE_AFTER: `${OVERDUE_MS}ms`,
     CALLS_PER_MINUTE: String(callsPerWindow),

@@ -18,7 +18,7 @@ const programs = findInstalled('psql')
 const skip = programs === undefined && `no psql in ${FOLDER_OF_DEBIAN}`
 
 /** A database that its owner has migrated, and what runs a script as the owner. */
-async function openOwned(t: TestContext) {
+async function openOwned(t: TestContext, script: string) {
   const server = await startPostgres()
   t.after(() => server.stop())
   const admin = postgres(server.url, { max: 1 })
@@ -28,21 +28,24 @@ async function openOwned(t: TestContext) {
   const urlOf = (username: string, password: string) =>
     Object.assign(new URL(server.url), { username, password, pathname: '/owned' }).href
   const url = urlOf('owner', 'owner')
-  const { code, stderr } = await callCommand(['migrate'], { env: { DATABASE_URL: url } })
-  assert.equal(code, 0, stderr)
-  const run = (script: string, env: Readonly<Record<string, string>>) =>
+  const run = (env: Readonly<Record<string, string>>) =>
     spawnSync(
       join(programs ?? '', 'psql'),
       ['--no-psqlrc', '--file', join(import.meta.dirname, '../..', script), url],
       { encoding: 'utf8', env: { PATH: process.env.PATH, ...env } },
     )
+  const twelve = 'twelve letters'
+  const early = run({ GRAFANA_DATABASE_PASSWORD: twelve, MONITOR_DATABASE_PASSWORD: twelve })
+  assert.match(early.stderr, /The role storerank_reader is missing: storerank migrate makes it/)
+  const { code, stderr } = await callCommand(['migrate'], { env: { DATABASE_URL: url } })
+  assert.equal(code, 0, stderr)
   /** @param passwords are taken, one after the other, and the one before them is refused */
-  const make = (script: string, variable: string, passwords: readonly string[]) => {
-    const refused = run(script, { [variable]: 'short' })
+  const make = (variable: string, passwords: readonly string[]) => {
+    const refused = run({ [variable]: 'short' })
     assert.notEqual(refused.status, 0)
     assert.match(refused.stderr, new RegExp(`Set ${variable} to a password of 12 `))
     for (const password of passwords) {
-      const { status, stdout, stderr } = run(script, { [variable]: password })
+      const { status, stdout, stderr } = run({ [variable]: password })
       assert.equal(status, 0, stderr)
       assert.ok(!`${stdout}${stderr}`.includes(password))
     }
@@ -53,8 +56,8 @@ async function openOwned(t: TestContext) {
 test('grafana/login.sql makes a login that reads the views and nothing else, and may be run again', {
   skip,
 }, async (t) => {
-  const { urlOf, make } = await openOwned(t)
-  make('grafana/login.sql', 'GRAFANA_DATABASE_PASSWORD', ['the first password', PASSWORD])
+  const { urlOf, make } = await openOwned(t, 'grafana/login.sql')
+  make('GRAFANA_DATABASE_PASSWORD', ['the first password', PASSWORD])
   const { hostname, port } = new URL(urlOf('', ''))
   const grafana = postgres({
     ...{ host: hostname, port: Number(port), database: 'owned', max: 1 },
@@ -70,9 +73,9 @@ test('grafana/login.sql makes a login that reads the views and nothing else, and
 })
 
 test('deploy/monitor.sql makes a login for status --check, which changes nothing', { skip }, async (t) => {
-  const { url, urlOf, make } = await openOwned(t)
+  const { url, urlOf, make } = await openOwned(t, 'deploy/monitor.sql')
   const password = 'letters0and1digits'
-  make('deploy/monitor.sql', 'MONITOR_DATABASE_PASSWORD', [password, password])
+  make('MONITOR_DATABASE_PASSWORD', [password, password])
   const owner = { env: { DATABASE_URL: url } }
   const monitor = { env: { DATABASE_URL: urlOf('storerank_monitor', password) } }
   const sql = postgres(url, { max: 1 })

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, before, test } from 'node:test'
 import fc from 'fast-check'
-import { type Endpoint, listOutstandingEndpoints } from '../../src/ledger/hand-out.ts'
+import { type Endpoint, endLeasesOfFuture, listOutstandingEndpoints } from '../../src/ledger/hand-out.ts'
 import { FUNCTION_RULES } from '../../src/service/functions.ts'
 import { lasting } from '../support/lasting.ts'
 import { createPlanning } from '../support/planning.ts'
@@ -66,6 +66,17 @@ function listByTargets(): Promise<Endpoint[]> {
     ) as outstanding
     order by 1, 2`
 }
+
+test('a lease of a clock that was ahead ends when it is set right, a pause of the service does not', async () => {
+  const { sql } = planning.db
+  const [leased, paused] = ENDPOINTS
+  assert.ok(leased !== undefined && paused !== undefined)
+  await add({ endpoint: paused, state: 'posted', lease: 'runs', tasks: 1 })
+  await sql`update task set problem = 'Not ready.'`
+  await add({ endpoint: leased, state: 'posted', lease: 'runs', tasks: 1 })
+  await endLeasesOfFuture(sql)
+  assert.deepEqual([...(await listOutstandingEndpoints(sql))], [{ store: leased.store, function: leased.fn }])
+})
 
 test('each endpoint has a number of its own', async () => {
   const rows = await planning.db.sql<

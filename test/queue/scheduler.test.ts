@@ -106,6 +106,16 @@ describe('a start', () => {
     )
   })
 
+  test('wakes jobs that a clock which was ahead has put off', async () => {
+    const { context } = await world.openRunner()
+    await enqueueRun(world.db, context.queue, 'put-off', instant('03:00:00'))
+    await world.db.sql`
+      update pgboss.job set start_after = now() + interval '10 hours' where data->>'job' = 'put-off'`
+    const scheduler = await startScheduler(context, [jobOf('put-off')], async () => instant('12:00:30'))
+    await scheduler.stop()
+    assert.equal((await world.db.sql`select from pgboss.job where start_after > now()`).count, 0)
+  })
+
   test('does again what failed last, and only where the next tick is not as good', async () => {
     const { context } = await world.openRunner()
     await world.db.sql`

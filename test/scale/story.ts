@@ -17,6 +17,7 @@ import { createWorld, shortenHeartbeat, type World, watchProjects } from '../cra
 import { rememberPrices } from '../support/ledger.ts'
 import { createRandom } from '../support/random.ts'
 import { drawRows } from '../support/rows.ts'
+import { settingsOf } from '../support/sandbox-process.ts'
 import { type Address, type Relay, startRelay } from './relay.ts'
 
 const HELP = `usage: npm run scale:story -- [options]
@@ -124,10 +125,7 @@ function makeSettings(world: World, ports: readonly number[], clockAheadMs: numb
   const databaseUrl = new URL(world.url)
   databaseUrl.port = String(databasePort)
   return {
-    DATABASE_URL: databaseUrl.href,
-    APP_DATA_URL: `http://127.0.0.1:${servicePort}`,
-    APP_DATA_LOGIN: 'sandbox',
-    APP_DATA_PASSWORD: 'sandbox',
+    ...settingsOf(databaseUrl.href, `http://127.0.0.1:${servicePort}`),
     RECONCILE_QUIET: `${QUIET_MS}ms`,
     OVERDUE_AFTER: `${OVERDUE_MS}ms`,
     CALLS_PER_MINUTE: String(CALLS_PER_WINDOW),

@@ -45,8 +45,9 @@ const COSTS: readonly (readonly [what: string, read: (report: DayReport) => numb
 const FEWEST_TASKS = 1_000
 const BLOAT = 2
 const MIB = 1024 * 1024
-/** Beyond that: what is dead between two runs of autovacuum in a small table. */
+/** Beyond that: what is dead between two runs of autovacuum, and what the tasks of a day leave when they go. */
 const DEAD_BYTES = MIB
+const LEFT_BYTES = 1024
 /** Empty when everything in them is too old. */
 const TEMPORARY = [
   'task',
@@ -86,7 +87,7 @@ export function findExcesses(life: Life): string[] {
       .filter(({ table, rows }) => TEMPORARY.includes(table) && rows > 0)
       .map(({ table, rows }) => `${table} has ${rows} rows that are older than it keeps.`),
     ...bloat
-      .filter(({ bytes, freshBytes }) => bytes > freshBytes * BLOAT + DEAD_BYTES)
+      .filter(({ bytes, freshBytes }) => bytes > freshBytes * BLOAT + DEAD_BYTES + life.tasks * LEFT_BYTES)
       .map(
         ({ table, bytes, freshBytes }) =>
           `${table} has ${(bytes / MIB).toFixed(1)} MiB, and ${(freshBytes / MIB).toFixed(1)} freshly ` +

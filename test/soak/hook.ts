@@ -2,19 +2,12 @@
  * Loaded into a runner with `--import`: on a message it collects garbage, and says what is left. The product
  * knows nothing of it.
  */
-import { getHeapCodeStatistics } from 'node:v8'
-
 export interface Held {
   /**
    * With the code, and with what lies outside the heap and belongs to it: buffers, and what zlib and the
    * parser of HTTP hold.
    */
   readonly heapBytes: number
-  /**
-   * Of it, what V8 has compiled, which grows for as long as functions are called that were not, or not as
-   * often.
-   */
-  readonly codeBytes: number
   /** All that the process has of the machine's memory, garbage included. */
   readonly rssBytes: number
   /** Handles and requests that are open, such as `Timeout` and `TCPSocketWrap`. */
@@ -32,12 +25,10 @@ process.on('message', () => {
   const resources: Record<string, number> = {}
   for (const name of process.getActiveResourcesInfo()) resources[name] = (resources[name] ?? 0) + 1
   const listeners = process.eventNames().reduce((sum, name) => sum + process.listenerCount(name), 0)
-  const code = getHeapCodeStatistics()
   const { heapUsed, external, rss } = process.memoryUsage()
   const held: Held = {
     heapBytes: heapUsed + external,
     rssBytes: rss,
-    codeBytes: code.code_and_metadata_size + code.bytecode_and_metadata_size,
     resources,
     listeners,
     warnings,

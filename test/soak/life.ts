@@ -27,6 +27,7 @@ import {
 import { shortenCallWindow } from '../support/call-window.ts'
 import { migrateLater } from '../support/database.ts'
 import { moveClockByTable } from '../support/moved-clock.ts'
+import { settingsOf } from '../support/sandbox-process.ts'
 import type { Life } from './checks.ts'
 import { copyProduction, failOver, fillDisk, killRunners, type Told } from './events.ts'
 import {
@@ -141,10 +142,7 @@ async function openWorld(options: SoakOptions, ends: AsyncDisposableStack): Prom
   const yardstick = openYardstick(url)
   ends.defer(() => yardstick.close())
   const env = {
-    DATABASE_URL: url,
-    APP_DATA_URL: sandbox.url,
-    APP_DATA_LOGIN: 'sandbox',
-    APP_DATA_PASSWORD: 'sandbox',
+    ...settingsOf(url, sandbox.url),
     POSTBACK_URL: drawPostbackUrl(),
     MAX_USD_PER_DAY: '1000000',
     RECONCILE_QUIET: `${QUIET_MS}ms`,

@@ -21,7 +21,7 @@ const stopping = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopping.abort())
 process.stdout.write(
   `Logs of the runners: ${values.log}\n day  tasks  CPU ms, by the yardstick, statements and buffers a ` +
-    'task   connections  MiB of heap and buffers (of it code), of the process, timers/sockets\n',
+    'task   connections  MiB of heap and buffers, of the process, timers/sockets\n',
 )
 const days: DayReport[] = []
 const life: Life = await liveLong({
@@ -34,8 +34,8 @@ const life: Life = await liveLong({
     days.push(report)
     const { day, tasks, cpuMs, yardstickMs, statements, buffers, connections, runners, trouble } = report
     const heaps = Object.entries(runners).map(
-      ([name, { heapBytes, codeBytes, rssBytes, resources }]) =>
-        `${name} ${(heapBytes / MIB).toFixed(1)} (${(codeBytes / MIB).toFixed(1)}) ` +
+      ([name, { heapBytes, rssBytes, resources }]) =>
+        `${name} ${(heapBytes / MIB).toFixed(1)} ` +
         `${(rssBytes / MIB).toFixed(0)} ${resources.Timeout ?? 0}/${resources.TCPSocketWrap ?? 0}`,
     )
     const cpu = cpuMs < 0 ? 'new server' : `${cpuMs.toFixed(2)} ${(cpuMs / yardstickMs).toFixed(4)}`

@@ -12,6 +12,16 @@ export interface SandboxProcess {
   stop(): Promise<void>
 }
 
+/** Of a command that has both: its database, and an account of the service. */
+export function settingsOf(
+  databaseUrl: string,
+  serviceUrl: string,
+  { login, password } = { login: 'sandbox', password: 'sandbox' },
+) {
+  const account = { APP_DATA_LOGIN: login, APP_DATA_PASSWORD: password }
+  return { DATABASE_URL: databaseUrl, APP_DATA_URL: serviceUrl, ...account }
+}
+
 const SANDBOX = fileURLToPath(new URL('../../src/sandbox/main.ts', import.meta.url))
 const ANNOUNCED_WITHIN_MS = 20_000
 const LOOK_EVERY_MS = 50

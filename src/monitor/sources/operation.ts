@@ -182,7 +182,8 @@ export const queue = source({
   /** pg-boss makes its tables with the first command that works; monitoring logins have no right to them. */
   read: async ({ sql }) => {
     const [row] = await sql<{ isRead: boolean }[]>`
-      select coalesce(has_schema_privilege(to_regnamespace('pgboss')::oid, 'usage'), false) as "isRead"`
+      select has_schema_privilege(relnamespace, 'usage') as "isRead" from pg_class
+      where relnamespace = to_regnamespace('pgboss') and relname = 'job'`
     if (!row?.isRead) return []
     return sql<{ queue: string; state: string; jobs: number }[]>`
       select name as queue, state::text, count(*) as jobs from pgboss.job

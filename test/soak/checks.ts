@@ -149,16 +149,3 @@ function findDearer(days: readonly DayReport[]): string[] {
       : []
   })
 }
-
-const SHOWN_READERS = 12
-
-/** The statements whose buffers a task grew most from the first quiet day after the first to the last one. */
-export function findReaders({ days }: Life): (readonly [text: string, early: number, late: number])[] {
-  const quiet = days.slice(1).filter(({ trouble }) => trouble === '')
-  const [first, last] = [quiet[0]?.reading, quiet.at(-1)?.reading]
-  if (first === undefined || last === undefined) return []
-  return [...last]
-    .map(([text, late]) => [text, first.get(text) ?? 0, late] as const)
-    .toSorted((a, b) => b[2] - b[1] - (a[2] - a[1]))
-    .slice(0, SHOWN_READERS)
-}

@@ -304,12 +304,6 @@ async function liveOneDay(world: World, day: number): Promise<DayReport> {
     buffers: part('buffers'),
     connections: await ask(countConnections),
     runners: Object.fromEntries(held),
-    reading: new Map(
-      [...after.reading].map(([text, buffers]) => [
-        text,
-        (buffers - (before.reading.get(text) ?? 0)) / world.options.tasks,
-      ]),
-    ),
     trouble: trouble.name,
   }
 }

@@ -24,40 +24,14 @@ export interface DayReport {
   readonly buffers: number
   readonly connections: number
   readonly runners: Readonly<Record<string, Held>>
-  /** Buffers of each statement for each task, by its text. */
-  readonly reading: ReadonlyMap<string, number>
   readonly trouble: string
 }
 
-export interface Work {
-  readonly cpuMs: number
-  readonly statements: number
-  readonly buffers: number
-  /** By the text of the statement. */
-  readonly reading: ReadonlyMap<string, number>
-}
-
-const SHOWN_TEXT = 110
-
-export async function readWork(db: Database): Promise<Work> {
+export async function readWork(db: Database) {
   const { cpuMs, statements } = await readServerLoad(db)
   const [row] = await db.sql<{ buffers: number }[]>`
     select blks_hit + blks_read as buffers from pg_stat_database where datname = current_database()`
-  const reading = await readReading(db)
-  return { cpuMs, statements, buffers: row?.buffers ?? 0, reading }
-}
-
-/**
- * Statements within functions are counted with those that call them. A restart of the server forgets none of
- * it.
- */
-async function readReading({ sql: db }: Database): Promise<Work['reading']> {
-  const rows = await db<{ text: string; buffers: number }[]>`
-    select left(regexp_replace(query, '\\s+', ' ', 'g'), ${SHOWN_TEXT}::int) as text,
-      sum(shared_blks_hit + shared_blks_read)::bigint as buffers
-    from pg_stat_statements where dbid = (select oid from pg_database where datname = current_database())
-      group by 1`
-  return new Map(rows.map(({ text, buffers }) => [text, buffers]))
+  return { cpuMs, statements, buffers: row?.buffers ?? 0 }
 }
 
 /** Connections of storerank, without those of the driver. */

@@ -75,7 +75,6 @@ const day = (number: number, changes: Partial<DayReport> = {}): DayReport => ({
   buffers: 100,
   connections: 8,
   runners: { first: HELD },
-  reading: new Map(),
   trouble: '',
   ...changes,
 })

@@ -4,7 +4,7 @@
  * what the days so far have shown.
  */
 import { parseArgs } from 'node:util'
-import { findExcesses, findReaders, type Life } from './checks.ts'
+import { findExcesses, type Life } from './checks.ts'
 import { defaultLogFile, liveLong } from './life.ts'
 import type { DayReport } from './measure.ts'
 
@@ -61,10 +61,6 @@ for (const { table, rows, bytes, freshBytes } of life.bloat) {
     process.stdout.write(
       `${table}  ${rows}  ${(bytes / MIB).toFixed(1)}  ${(freshBytes / MIB).toFixed(1)}  ${aged}\n`,
     )
-}
-process.stdout.write('\n what reads more: buffers a task on the second day, on the last, and the statement\n')
-for (const [text, early, late] of findReaders(life)) {
-  process.stdout.write(`${early.toFixed(1).padStart(8)} ${late.toFixed(1).padStart(8)}  ${text}\n`)
 }
 for (const { event, kind, afterMs } of life.told)
   process.stdout.write(`Of ${event} ${kind} was told after ${(afterMs / 1000).toFixed(1)} s.\n`)

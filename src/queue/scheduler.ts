@@ -162,8 +162,7 @@ function createLook(context: JobContext, jobs: readonly Job[], readNow: (db: Dat
     await endStuckSessions(db.sql)
     const now = await readNow(db)
     const answeredMs = performance.now()
-    // Where the clock was set back, what is due by it is looked up anew.
-    if (before !== null && before > now) before = null
+    before = unlessLater(before, now)
     const repeats = before === null || isMinuteOfRepeats(before, now)
     const recorded = repeats ? await readLatestSlots(context, jobs, now) : null
     for (const { job, cron } of schedules) {
@@ -180,6 +179,11 @@ function createLook(context: JobContext, jobs: readonly Job[], readNow: (db: Dat
     // Not at all when the next minute has begun meanwhile.
     return Math.max(0, MINUTE_MS - (now.getTime() % MINUTE_MS) - (performance.now() - answeredMs))
   }
+}
+
+/** Null where the clock was set back: then what is due by it is looked up anew. */
+function unlessLater(before: Date | null, now: Date): Date | null {
+  return before !== null && before > now ? null : before
 }
 
 /** Once, however often it looks in that minute. */

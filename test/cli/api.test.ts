@@ -111,9 +111,7 @@ describe('storerank api', () => {
     const [sold, database] = [await startSandbox({ deviations: ['endpoints'] }), await createTestDatabase()]
     t.after(() => sold.close())
     t.after(() => database.drop())
-    const env = {
-      ...settingsOf(database.url, sold.url),
-    }
+    const env = settingsOf(database.url, sold.url)
     const search = (...args: string[]) => callCommand(['api', 'app_listings/search/live', ...args], { env })
     const { code, stdout } = await search('--project', 'research', 'title=yoga', 'limit=3', '--json')
     assert.deepEqual([code, JSON.parse(stdout).items.length, JSON.parse(stdout).costMicros], [0, 3, 10_300])

@@ -10,29 +10,19 @@ import { callCommand } from '../support/command.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { settingsOf } from '../support/sandbox-process.ts'
 
-const LOGIN = 'somebody@example.com'
-const PASSWORD = 'hush-Kd83-quiet'
+const ACCOUNT = { login: 'somebody@example.com', password: 'hush-Kd83-quiet' }
 
 /** A database of one's own, and an account at a service as it is sold. */
 async function setUp(t: TestContext) {
   const limits = { readyListsPerMinute: 1_000, idListsPerMinute: 1_000, statusPerMinute: 1_000 }
-  const sandbox = await startSandbox({
-    readyMs: 0,
-    asSold: true,
-    login: LOGIN,
-    password: PASSWORD,
-    ...limits,
-  })
+  const sandbox = await startSandbox({ readyMs: 0, asSold: true, ...ACCOUNT, ...limits })
   t.after(() => sandbox.close())
   const database = await createTestDatabase()
   t.after(() => database.drop())
   // Several checks within a minute would wait for its end.
   await shortenCallWindow(database.sql, 1_000)
-  const env = {
-    ...settingsOf(database.url, sandbox.url, { login: LOGIN, password: PASSWORD }),
-    APP_DATA_STORES: 'apple,google',
-  }
-  const client = new AppDataClient({ baseUrl: sandbox.url, login: LOGIN, password: PASSWORD })
+  const env = { ...settingsOf(database.url, sandbox.url, ACCOUNT), APP_DATA_STORES: 'apple,google' }
+  const client = new AppDataClient({ baseUrl: sandbox.url, ...ACCOUNT })
   t.after(() => client.close())
   /** What the account has paid, in micro-dollars. */
   const charged = async () => 1_000_000_000 - ((await client.getUserData()).balanceMicros ?? 0)
@@ -46,7 +36,7 @@ test('says what differs without buying, and nothing that a report of an error mu
   const { findings } = JSON.parse(stdout) as { findings: { about: string; verdict: string }[] }
   assert.equal(findings.find(({ about }) => about === 'limits')?.verdict, 'differs')
   assert.equal(findings.find(({ about }) => about === 'form of results')?.verdict, 'unknown')
-  for (const secret of [LOGIN, PASSWORD, 'weather']) assert.ok(!stdout.includes(secret))
+  for (const secret of [...Object.values(ACCOUNT), 'weather']) assert.ok(!stdout.includes(secret))
   assert.equal(await charged(), 0)
 })
 

@@ -18,12 +18,7 @@ const sandbox = lasting(async () => {
 })
 const database = lasting(createTestDatabase)
 const call = (...args: string[]) =>
-  callCommand(args, {
-    env: {
-      ...settingsOf(database.url, sandbox.url, ACCOUNT),
-      LOG_LEVEL: 'error',
-    },
-  })
+  callCommand(args, { env: { ...settingsOf(database.url, sandbox.url, ACCOUNT), LOG_LEVEL: 'error' } })
 const discover = (...args: string[]) => call('discover', '--project', 'fitness', ...args)
 const spent = async () => {
   const [row] = await database.sql`select coalesce(sum(amount_micros), 0)::int as micros from charge`

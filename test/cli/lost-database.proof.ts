@@ -19,11 +19,9 @@ const BACK = 'the database is back'
 test('start says one sentence of each loss of its database, and goes on when it is back', async (t) => {
   const server = await startPostgres()
   t.after(() => server.stop())
-  const sandbox = await startSandbox({ readyMs: 0, login: 'me', password: 'secret' })
+  const sandbox = await startSandbox({ readyMs: 0 })
   t.after(() => sandbox.close())
-  const runner = startCommand(t, ['start'], {
-    env: settingsOf(server.url, sandbox.url, { login: 'me', password: 'secret' }),
-  })
+  const runner = startCommand(t, ['start'], { env: settingsOf(server.url, sandbox.url) })
   const db = openDatabase(server.url, { name: 'test' })
   t.after(() => db.close())
   await runner.says('job scheduled')

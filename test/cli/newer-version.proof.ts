@@ -12,11 +12,9 @@ import { settingsOf } from '../support/sandbox-process.ts'
 test('start ends in order with 2 when a newer storerank has migrated its database', async (t) => {
   const database = await createTestDatabase()
   t.after(() => database.drop())
-  const sandbox = await startSandbox({ readyMs: 0, login: 'me', password: 'secret' })
+  const sandbox = await startSandbox({ readyMs: 0 })
   t.after(() => sandbox.close())
-  const runner = startCommand(t, ['start'], {
-    env: settingsOf(database.url, sandbox.url, { login: 'me', password: 'secret' }),
-  })
+  const runner = startCommand(t, ['start'], { env: settingsOf(database.url, sandbox.url) })
   await runner.says('job scheduled')
   await migrateLater(database.sql)
   const { code, stderr } = await runner.ended

@@ -26,10 +26,7 @@ test('what is taken away is told where an operator looks, and all is well when i
   let sandbox = await startSandbox(options)
   t.after(() => sandbox.close())
   const port = await findPort()
-  const env = {
-    ...settingsOf(server.url, sandbox.url),
-    OPERATIONS_LISTEN: String(port),
-  }
+  const env = { ...settingsOf(server.url, sandbox.url), OPERATIONS_LISTEN: String(port) }
   const db = openDatabase(server.url, { name: 'test' })
   t.after(() => db.close())
   assert.equal((await callCommand(['migrate'], { env })).code, 0)

@@ -14,9 +14,9 @@ import { restoreCopy } from '../support/copy.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { putFaults } from '../support/faults.ts'
 import { endAttemptPauses } from '../support/ledger.ts'
+import { settingsOf } from '../support/sandbox-process.ts'
 
-const LOGIN = 'operator@example.com'
-const PASSWORD = 'hush'
+const ACCOUNT = { login: 'operator@example.com', password: 'hush' }
 
 test('an operator sees what is wrong, in a word for the machine and a sentence for people', async (t) => {
   const home = await makeCommandHome(t)
@@ -31,10 +31,9 @@ test('an operator sees what is wrong, in a word for the machine and a sentence f
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.after(() => void server.close())
   const HEARTBEAT_URL = `http://127.0.0.1:${(server.address() as AddressInfo).port}/id`
-  const sandbox = await startSandbox({ readyMs: 0, login: LOGIN, password: PASSWORD })
+  const sandbox = await startSandbox({ readyMs: 0, ...ACCOUNT })
   t.after(() => sandbox.close())
-  const account = { APP_DATA_URL: sandbox.url, APP_DATA_LOGIN: LOGIN, APP_DATA_PASSWORD: PASSWORD }
-  const options = { home, env: { DATABASE_URL: database.url, HEARTBEAT_URL, ...account } }
+  const options = { home, env: { ...settingsOf(database.url, sandbox.url, ACCOUNT), HEARTBEAT_URL } }
 
   const well = await callCommand(['status', '--check'], options)
   assert.deepEqual([well.code, well.stdout], [0, ''])
@@ -108,16 +107,14 @@ test('recover says what it charged, and which results cannot be had any more', a
   const home = await makeCommandHome(t)
   const original = await createTestDatabase()
   t.after(() => original.drop())
-  const sandbox = await startSandbox({ readyMs: 0, idListsPerMinute: 1000, login: LOGIN, password: PASSWORD })
+  const sandbox = await startSandbox({ readyMs: 0, idListsPerMinute: 1000, ...ACCOUNT })
   t.after(() => sandbox.close())
-  const account = { APP_DATA_URL: sandbox.url, APP_DATA_LOGIN: LOGIN, APP_DATA_PASSWORD: PASSWORD }
   const call = (args: string[], { url }: { url: string }, RECONCILE_QUIET = '1ms') =>
-    callCommand(args, { home, env: { DATABASE_URL: url, RECONCILE_QUIET, ...account } })
+    callCommand(args, { home, env: { ...settingsOf(url, sandbox.url, ACCOUNT), RECONCILE_QUIET } })
   const watch = (from: number, to: number) => original.sql`
     insert into keyword_watch (project, store, keyword, location_code, language_code, depth)
     select 'p', 'ios_store', 'yoga ' || n, 2840, 'en', 100 from generate_series(${from}::int, ${to}::int) n`
-  const setFaults = (faults: FaultSettingsInput) =>
-    putFaults(sandbox.url, faults, { login: LOGIN, password: PASSWORD })
+  const setFaults = (faults: FaultSettingsInput) => putFaults(sandbox.url, faults, ACCOUNT)
 
   await watch(1, 1)
   assert.equal((await call(['run'], original)).code, 0)

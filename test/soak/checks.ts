@@ -96,14 +96,19 @@ export function findExcesses(life: Life): string[] {
   ]
 }
 
-/** Each runner against its own first whole day: the one after that on which it was started. */
+/**
+ * Each runner against its own first whole day: the one after that on which it was started. What piles up is
+ * there on a quiet day too, and what a full disk holds up is not.
+ */
 function findGrowth(days: readonly DayReport[]): string[] {
   const names = new Set(days.flatMap(({ runners }) => Object.keys(runners)))
   return [...names].flatMap((name) => {
-    const [, first, ...later] = days.flatMap(({ day, runners: { [name]: held } }) =>
-      held === undefined ? [] : [{ who: `Day ${day}: ${name}`, held }],
+    const [, first, ...later] = days.flatMap(({ day, trouble, runners: { [name]: held } }) =>
+      held === undefined ? [] : [{ who: `Day ${day}: ${name}`, held, isQuiet: trouble === '' }],
     )
-    return later.flatMap(({ who, held }) => (first === undefined ? [] : compareHeld(who, first.held, held)))
+    return later.flatMap(({ who, held, isQuiet }) =>
+      first === undefined || !isQuiet ? [] : compareHeld(who, first.held, held),
+    )
   })
 }
 

@@ -89,6 +89,7 @@ test('what piles up is found', () => {
   const held = (changes: object) => ({ runners: { first: { ...HELD, ...changes } } })
   assert.equal(find({}), '')
   assert.match(find(held({ heapBytes: 45_000_000 })), /first holds 42\.9 MiB, and held 38\.1/)
+  assert.equal(find({ ...held({ heapBytes: 45_000_000 }), trouble: 'the disk is full' }), '')
   assert.match(find(held({ resources: { Timeout: 20 } })), /20 × Timeout, and had 3/)
   assert.match(find(held({ resources: { FSReqCallback: 8 } })), /8 × FSReqCallback, and had 0/)
   assert.match(find(held({ listeners: 6 })), /6 listeners, and had 5/)

@@ -1,8 +1,8 @@
 /**
- * What `npm run proof` runs, beside `npm test`: every `*.proof.ts` (kills, faults, guards, scale), and some of
- * `npm test` once more, on an installed PostgreSQL and at odd instants. `npm run proof --
- * STEP…` runs only these steps, and fails when one of them cannot be run here: .ci/run asks for the server,
- * on which a restore goes by pg_dump.
+ * What `npm run proof` runs, beside `npm test`: every `*.proof.ts` (kills, faults, guards, scale), and some
+ * of `npm test` once more, on an installed PostgreSQL and at odd instants. `npm run proof -- STEP…` runs only
+ * these steps, and fails when one of them cannot be run here: .ci/run asks for the server, on which a restore
+ * goes by pg_dump.
  */
 import process from 'node:process'
 import { FOLDER_OF_DEBIAN, findInstalled } from './support/installed.ts'

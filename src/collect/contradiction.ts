@@ -46,8 +46,8 @@ export function findContradiction(item: FetchItem, answered: Answered): Contradi
     if (found !== undefined) return contradict(`${part}.${found[0]}`, said[found[0]], found[1].asked)
   }
   if (answered.results > 1) {
-    const problem = `The answer has ${answered.results} results: which of them is that of the task is not known.`
-    return { path: 'result[1]', problem }
+    const counted = `The answer has ${answered.results} results`
+    return { path: 'result[1]', problem: `${counted}: which of them is that of the task is not known.` }
   }
   return findOldCapture(asked.ageMs, answered)
 }

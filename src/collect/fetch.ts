@@ -352,8 +352,8 @@ function cutAtDepth({ store, function: fn, depth }: FetchItem, search: SearchRes
   if (depth === null || apps.length <= end) return { search, beyond: null }
   const last = apps.findLastIndex((app, index) => app !== null && index < end) + 1
   const beyond =
-    `The answer has rank ${apps.length}, and ${depth} ranks were asked for: it may not be the list that was ` +
-    'asked for.'
+    `The answer has rank ${apps.length}, and ${depth} ranks were asked for: it may not be the list that ` +
+    'was asked for.'
   const within = { apps: apps.slice(0, last), absolute: absolute?.slice(0, last) ?? null }
   return { search: { ...search, ...within }, beyond }
 }

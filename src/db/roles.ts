@@ -64,7 +64,8 @@ async function explainMissingRoles(tx: Transaction): Promise<string> {
 /**
  * Which roles beside ours may write what no editor may, as a sentence; null when there are none. A hosted
  * database may have default privileges that give each new table to the login of its public API. A right to a
- * column, to a sequence, to hang a trigger on a table or to make what our statements would call is one to write.
+ * column, to a sequence, to hang a trigger on a table or to make what our statements would call is one to
+ * write.
  */
 export async function describeOtherWriters(db: SqlRunner): Promise<string | null> {
   const schemas = ['public', ...OWN_SCHEMAS]
@@ -87,7 +88,8 @@ export async function describeOtherWriters(db: SqlRunner): Promise<string | null
       select t.oid, t.root, t.schema, 'all on all tables in', f.attnum, a.*
       from thing t join pg_attribute f on f.attrelid = t.oid cross join lateral aclexplode(f.attacl) a
       union all
-      select n.oid, n.oid, n.oid, 'create on', 0, a.* from pg_namespace n cross join lateral aclexplode(n.nspacl) a
+      select n.oid, n.oid, n.oid, 'create on', 0, a.*
+      from pg_namespace n cross join lateral aclexplode(n.nspacl) a
       where n.nspname = any(${schemas}::text[])
     ), writer as (
       select g.*, case g.grantee when 0 then 'public' else g.grantee::regrole::text end as name
@@ -106,9 +108,10 @@ export async function describeOtherWriters(db: SqlRunner): Promise<string | null
       names from writer group by take) t`
   if (row?.names == null) return null
   return (
-    `Others gave rights to write into ${row.things} tables or schemas of storerank to ${row.names}: whoever has ` +
-    `such a login can change what was bought and paid. Take them away: ${row.takes}; alter default privileges ` +
-    `in schema public revoke all on tables from ${row.names}; and then \`storerank migrate\` gives ours again.`
+    `Others gave rights to write into ${row.things} tables or schemas of storerank to ${row.names}: ` +
+    'whoever has such a login can change what was bought and paid. Take them away: ' +
+    `${row.takes}; alter default privileges in schema public revoke all on tables from ${row.names}; and ` +
+    'then `storerank migrate` gives ours again.'
   )
 }
 

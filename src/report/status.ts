@@ -21,11 +21,12 @@ export async function readLastRuns(db: Database): Promise<RunLine[]> {
     order by r.job`
 }
 
-/** A row of the view `open_work`: how many there are of a kind, and since when. */
+/** A row of the view `open_work`: how many there are of a kind, since when, and what to do about them. */
 export interface OpenWork {
   readonly kind: string
   readonly count: number
   readonly since: Date | null
+  readonly message: string | null
 }
 
 /**
@@ -34,7 +35,8 @@ export interface OpenWork {
  */
 export async function readOpenWork(db: Database): Promise<OpenWork[]> {
   return db.sql<OpenWork[]>`
-    select kind, count, since from open_work where kind not in ('no_room', 'no_run', 'read_only', 'clock')`
+    select kind, count, since, message from open_work
+    where kind not in ('no_room', 'no_run', 'read_only', 'clock')`
 }
 
 const BACKLOG_STATES = ['planned', 'posting', 'posted', 'budget_cut'] as const

@@ -63,8 +63,8 @@ const isOrganic = ({ type }: Item): boolean => String(type).endsWith('_organic')
 export const canBreak = (items: readonly Item[]): boolean => items.filter(isOrganic).length > 1
 
 /**
- * A list, in turn without the app of its first rank, with an app of the other store, with a rank far beyond the
- * depth, and with more than it counts; otherwise it counts what it has.
+ * A list, in turn without the app of its first rank, with an app of the other store, with a rank far beyond
+ * the depth, and with more than it counts; otherwise it counts what it has.
  */
 export const breakList = <R extends { items: readonly Item[] }>(result: R, turn: number): R => {
   const { items } = result

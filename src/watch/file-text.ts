@@ -137,10 +137,10 @@ async function judge(path: string, sample: Buffer, isWhole: boolean) {
 }
 
 /**
- * Whether lines are UTF-8. In the encoding of the West one of its letters proves that: there it would be "Ã" and
- * a sign. Others prove nothing ("É®" is one by chance), unless half of the lines have them; in another encoding
- * of one byte a letter a line of them does. In those of East Asia short lines are UTF-8 by chance, but never so
- * many.
+ * Whether lines are UTF-8. In the encoding of the West one of its letters proves that: there it would be "Ã"
+ * and a sign. Others prove nothing ("É®" is one by chance), unless half of the lines have them; in another
+ * encoding of one byte a letter a line of them does. In those of East Asia short lines are UTF-8 by chance,
+ * but never so many.
  */
 async function isDamagedUtf8(path: string, guessed: string): Promise<boolean> {
   const isOfManyBytes = /^(gb|big5|euc|shift|iso-2022)/.test(guessed)

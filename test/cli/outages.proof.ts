@@ -133,7 +133,7 @@ test('what is taken away is told where an operator looks, and all is well when i
   await restart(0)
   await watch()
   await seen(
-    /^budget: The budget does not reach 1 slots that are due\..*\nbalance: What is left of the account's/m,
+    /^budget: The budget does not reach 1 slots that are due: .*\nbalance: What is left of the account's/m,
     /^storerank_troubles\{kind="balance"\} 1$/m,
     [
       /^open work budget_cut: The budget does not reach 1 slots that are due: raise it/,

@@ -7,8 +7,8 @@ import { LOGIN } from '../support/world.ts'
 
 export interface LossyProxy {
   /**
-   * `answer`: the service gets the POST and its answer is lost; `request`: it never gets it. A POST is lost by
-   * what this says when it arrives.
+   * `answer`: the service gets the POST and its answer is lost; `request`: it never gets it. A POST is lost
+   * by what this says when it arrives.
    */
   lose: 'nothing' | 'answer' | 'request'
   /** Such POSTs that came this far. */

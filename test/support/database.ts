@@ -22,8 +22,8 @@ export interface TestDatabase {
   url: string
   sql: postgres.Sql
   /**
-   * Closes `sql`. Everybody else is cut off and the database removed meanwhile: the server waits with that for
-   * all its sessions, also for those of other tests that wait for something.
+   * Closes `sql`. Everybody else is cut off and the database removed meanwhile: the server waits with that
+   * for all its sessions, also for those of other tests that wait for something.
    */
   drop(): Promise<void>
 }
@@ -119,8 +119,8 @@ async function createDatabase(template: string, options = ''): Promise<TestDatab
 const admins = new Map<string, postgres.Sql>()
 
 /**
- * The process has one session that creates databases, so that none waits for those that are dropped. A session
- * that is not used ends: the process need not wait for it.
+ * The process has one session that creates databases, so that none waits for those that are dropped. A
+ * session that is not used ends: the process need not wait for it.
  */
 function openAdmin(what: 'creates' | 'drops'): postgres.Sql {
   const options = { max: 1, idle_timeout: 1, onnotice: () => undefined }

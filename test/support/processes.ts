@@ -42,8 +42,8 @@ const DEAREST = [
 const ALONE = ['test/contract/as-sold.test.ts', 'test/contract/contract.test.ts']
 
 /**
- * The files of each process that has its own, a proof or one of `ALONE`, in the order of their start; and what
- * the other processes share.
+ * The files of each process that has its own, a proof or one of `ALONE`, in the order of their start; and
+ * what the other processes share.
  * @param files paths below the project
  */
 function groupFiles(files: readonly string[]): { own: string[]; shared: string[] } {

@@ -1,6 +1,5 @@
 /** Tasks and slots that have not ended. */
 import type { Database } from '../../db/database.ts'
-import { oneRow } from '../../db/one-row.ts'
 import { formatMinute } from '../../instant.ts'
 import { type OpenWork, readOpenWork } from '../../report/status.ts'
 import { ageS, isOlder, source } from '../figure.ts'
@@ -10,18 +9,10 @@ const UNKNOWN_TOO_LONG_HOURS = 1
 /** Results are overdue after 45 minutes, and asked for by id: hours later it is no delay any more. */
 const OVERDUE_TOO_LONG_HOURS = 6
 
-interface Reasons {
-  /** Why the first of the posts that are ready is not sent. */
-  readonly heldBecause: string | null
-  /** Why the service refused a task by itself, for money or the account; it is tried again. */
-  readonly refusedBecause: string | null
-}
-
-/** The counts are those of `open_work`; the reasons are looked up by indexes. */
 async function readWork(db: Database) {
   const open = await readOpenWork(db)
   const of = (kind: string): Omit<OpenWork, 'kind'> =>
-    open.find((each) => each.kind === kind) ?? { count: 0, since: null }
+    open.find((each) => each.kind === kind) ?? { count: 0, since: null, message: null }
   const due = ['unplanned', 'planned', 'posting', 'posted', 'budget_cut'].flatMap(
     (kind) => of(kind).since ?? [],
   )
@@ -41,27 +32,9 @@ async function readWork(db: Database) {
     unknownSince: of('unknown_post').since,
     heldPosts: of('held_post').count,
     refusedTasks: of('refused_task').count,
-    ...(await readReasons(db)),
+    notPosted: ['held_post', 'refused_task'].flatMap((kind) => of(kind).message ?? []),
+    overBudget: of('budget_cut').message,
   }
-}
-
-async function readReasons({ sql }: Database): Promise<Reasons> {
-  return oneRow(
-    await sql<Reasons[]>`
-    select (select problem from post where state = 'ready' and problem is not null order by created_at
-      limit 1) as "heldBecause",
-      (select min(problem) from (
-        select problem from task
-        where attempt > 0 and state = 'planned' and status_code is null and problem is not null
-        union all
-        select k.problem from post p
-        cross join lateral (
-          select k.problem from task k where k.post_id = p.id and k.state = 'posting'
-            and k.status_code is null offset 0
-        ) k
-        where p.state in ('sending', 'unknown')
-      ) refused) as "refusedBecause"`,
-  )
 }
 
 export const work = source({
@@ -114,11 +87,7 @@ export const work = source({
     },
   },
   troubles: {
-    not_posted: ({ heldPosts, heldBecause, refusedTasks, refusedBecause }, { isHeld }) => {
-      const held = `${heldPosts} posts are not sent. ${heldBecause ?? ''}`.trimEnd()
-      const refused = `${refusedTasks} tasks are not taken. ${refusedBecause ?? ''}`.trimEnd()
-      return isHeld ? null : [...(heldPosts > 0 ? [held] : []), ...(refusedTasks > 0 ? [refused] : [])]
-    },
+    not_posted: ({ notPosted }, { isHeld }) => (isHeld ? null : notPosted),
     unknown_posts: ({ unknownPosts, unknownSince: since }, { at }) =>
       since !== null && isOlder(since, at, UNKNOWN_TOO_LONG_HOURS)
         ? `${unknownPosts} posts are unknown, the oldest since ${formatMinute(since)}: look whether the ` +
@@ -129,10 +98,6 @@ export const work = source({
         ? `${overdue} results are overdue, the oldest posted at ${formatMinute(since)}: select * from ` +
           `task_problem where kind = 'overdue'.`
         : null,
-    budget: ({ cut }) =>
-      cut > 0
-        ? `The budget does not reach ${cut} slots that are due. \`storerank plan\` says which budget is ` +
-          'used up.'
-        : null,
+    budget: ({ overBudget }) => overBudget,
   },
 })

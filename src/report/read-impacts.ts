@@ -12,7 +12,8 @@ export async function readImpacts(tx: Transaction, scope: Scope): Promise<Impact
     with event as (
       select e.day, e.app, string_agg(distinct e.text, '; ' order by e.text) as text
       from (
-        select p.day, p.app, p.text from project_events(${project}, ${from}::date, ${to}::date) p
+        select p.day, p.app, case p.kind when 'release' then 'version ' else '' end || p.text as text
+        from project_events(${project}, ${from}::date, ${to}::date) p
         where coalesce(p.role, 'own') = 'own' and p.store is not null or p.kind = 'annotation'
         union all
         select c.day, c.app, c.field || ': ' || c.new_value

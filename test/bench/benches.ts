@@ -9,6 +9,7 @@ import { measureIdle } from './idle.ts'
 import { measurePlanning } from './plan.ts'
 import { measurePosts } from './posts.ts'
 import { QUESTIONS } from './questions.ts'
+import { measureReport } from './report.ts'
 import { measureRun } from './run.ts'
 import { measureStored } from './stored.ts'
 import { measureWatches } from './watches.ts'
@@ -128,6 +129,13 @@ export const BENCHES: Readonly<Record<string, Bench>> = {
     measure: askQuestions,
   },
   decade: { what: 'the same of ten years', of: 'days', size: 3_650, figures: ASKED, measure: askQuestions },
+  report: {
+    what: 'the page of 90 days: reading it from the database, drawing it, its size',
+    of: 'keywords',
+    size: 1_000,
+    figures: { 'reading it': atMost(20, 's'), 'drawing it': plain('s'), 'its size': atMost(2, 'MB') },
+    measure: measureReport,
+  },
   alerts: {
     what: 'eight rules of alerts over the results of a day',
     of: 'keywords',

@@ -17,16 +17,19 @@ const sandbox = lasting(async () => {
   return { url: server.url, drop: () => server.close() }
 })
 const database = lasting(createTestDatabase)
-const call = (...args: string[]) =>
-  callCommand(args, { env: { ...settingsOf(database.url, sandbox.url, ACCOUNT), LOG_LEVEL: 'error' } })
+const callAt = (databaseUrl: string, serviceUrl: string, args: readonly string[]) =>
+  callCommand([...args], { env: { ...settingsOf(databaseUrl, serviceUrl, ACCOUNT), LOG_LEVEL: 'error' } })
+const call = (...args: string[]) => callAt(database.url, sandbox.url, args)
 const discover = (...args: string[]) => call('discover', '--project', 'fitness', ...args)
 const spent = async () => {
   const [row] = await database.sql`select coalesce(sum(amount_micros), 0)::int as micros from charge`
   return row?.micros
 }
 
+const WATCH = ['watch', 'yoga', '--project', 'fitness', '--app', '1480010017', '--store', 'ios']
+
 before(async () => {
-  const watched = await call('watch', 'yoga', '--project', 'fitness', '--app', '1480010017', '--store', 'ios')
+  const watched = await call(...WATCH)
   assert.equal(watched.code, 0, watched.stderr)
   const ran = await call('run')
   assert.equal(ran.code, 0, ran.stderr)
@@ -89,4 +92,28 @@ test("asks for titles of the service's listings, at a price said before, where i
   assert.equal(refused.code, 1)
   assert.match(refused.stderr, /It does not offer it/)
   assert.equal(await spent(), before)
+})
+
+test('proposes what the listings are called, from a service that offers them', async (t) => {
+  const other = await createTestDatabase()
+  t.after(() => other.drop())
+  const sold = await startSandbox({ readyMs: 0, ...ACCOUNT, deviations: ['endpoints'] })
+  t.after(() => sold.close())
+  const found = async (...args: string[]) => {
+    const asked = await callAt(other.url, sold.url, args)
+    assert.equal(asked.code, 0, asked.stderr)
+    return asked.stdout
+  }
+  await found(...WATCH)
+  await found('run')
+  const listed = /│ guided meditation +│/
+  assert.doesNotMatch(await found('discover', '--project', 'fitness'), listed)
+  assert.match(
+    await found('discover', '--project', 'fitness', '--listings', 'meditation', '--yes', '--limit', '80'),
+    listed,
+  )
+  const [row] = await other.sql`
+    select sum(c.amount_micros)::int as micros from charge c join target t on t.id = c.target_id
+    where t.function = 'app_listings'`
+  assert.ok(row?.micros > 10_000)
 })

@@ -85,7 +85,7 @@ describe('a report', () => {
       {
         day: '2026-11-02',
         app: 0,
-        event: '1.0 → 1.1',
+        event: 'version 1.0 → 1.1',
         lists: 'all',
         words: [],
         compared: 2,

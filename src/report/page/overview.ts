@@ -209,11 +209,11 @@ function showMoves(report: Report, { title, comparison, moves }: Moves, sections
     const way = move.crossed === 'entered' ? 'into' : 'out of'
     const others = move.crossed === 'left' ? move.instead : []
     const came = others.length === 0 ? '' : `: ${others.join(', ')} came in`
-    const badge = move.crossed === null ? NOTHING : html`<i>${way} the top ${TOP}</i>${came}`
+    const badge = move.crossed === null ? NOTHING : html`<i>${way} the top ${TOP}</i>${came} · `
     return html`<li>${nameKeyword(report, move, sections)}
 <span class="from">${formatPoint(move.before)} → ${formatPoint(move.after)}</span>
 <b class="${isBetter(move) ? 'good' : 'bad'}">${formatChange(move)}</b>
-${series === undefined ? NOTHING : showSparkline(series)}<small>${badge} ${beside.join(' · ')}</small></li>`
+${series === undefined ? NOTHING : showSparkline(series)}<small>${badge}${beside.join(' · ')}</small></li>`
   })
   const list = (some: readonly Markup[]) => html`<ol class="moves">${some}</ol>`
   const content = rows.length === 0 ? showNothing('None.') : showMore(rows, MOVERS_SHOWN, list)

@@ -10,8 +10,8 @@ export function showSegments(report: Report): Markup {
   const heads = ['Keywords', { text: 'App' }, 'Visibility', 'In 7 days', 'Compared on', 'In the top 10']
   const rows = report.segments.map((segment) => showSegment(report, segment))
   return html`<h3>By country and tag</h3>
-<p class="lead">Average rank: where it is ranked. The competitor that gained most visibility is that of 30
-days, or of all that there are.</p>
+<p class="lead">Average rank: of the keywords on which it ranks. Gained most: the competitor whose visibility
+rose most in 30 days, in points.</p>
 ${showTable('Parts of the watchlist', 'segments', [...heads, 'Average rank', { text: 'Gained most' }], rows)}`
 }
 

@@ -27,5 +27,5 @@ export function showTable(
 
 function showCell(cell: Cell, { name, kind } = { name: '', kind: '' }): Markup {
   const { shown, as } = typeof cell === 'object' && 'shown' in cell ? cell : { shown: cell, as: '' }
-  return html`<td class="${`${kind} ${as}`.trim()}" data-head="${name.toLowerCase()}">${shown}</td>`
+  return html`<td class="${`${kind} ${as}`.trim()}" data-head="${name}">${shown}</td>`
 }

@@ -96,7 +96,7 @@ const REST = /^[^\S\n]*(#.*)?$/
  *   because it may be a password.
  */
 export function parseSettings(text: string, name: string): Map<string, string> {
-  const lines = text.split(/\r\n|\n|\r/)
+  const lines = text.split(/\r\n|[\n\r\v\f\u0085\u2028\u2029]/)
   const found = new Map<string, { value: string; line: number }>()
   const problems: string[] = []
   for (let index = 0; index < lines.length; index += 1) {

@@ -70,7 +70,7 @@ describe('a settings file', () => {
       SMTP_FROM: '',
       ALERT_TOKEN: 'a#b',
     })
-    assert.deepEqual(parse('A=1\rB=2'), { A: '1', B: '2' })
+    assert.deepEqual(parse('A=1\rB=2\u2028C=3'), { A: '1', B: '2', C: '3' })
   })
 
   const lines = {

@@ -67,6 +67,10 @@ type Asked = NonNullable<FetchItem['asked']>
  */
 function rulesOf(item: FetchItem, asked: Asked): Readonly<Record<string, Rule>> {
   const category = splitCategory(asked.category)
+  const sameFunction: Rule = {
+    asked: item.function,
+    isOther: (said) => SERVICE_FUNCTIONS.some((name) => name === said && name !== item.function),
+  }
   return {
     tag: {
       asked: `${asked.taskId}.${asked.attempt}`,
@@ -76,10 +80,10 @@ function rulesOf(item: FetchItem, asked: Asked): Readonly<Record<string, Rule>> 
       asked: item.serviceId,
       isOther: (said) => typeof said === 'string' && said !== item.serviceId,
     },
-    function: {
-      asked: item.function,
-      isOther: (said) => SERVICE_FUNCTIONS.some((name) => name === said && name !== item.function),
-    },
+    api: exactly('app_data'),
+    function: sameFunction,
+    // Of reviews and raw pages; those of a search say "organic".
+    type: sameFunction,
     se: {
       asked: item.store,
       isOther: (said) => (storeOfName(said) ?? item.store) !== item.store,

@@ -40,8 +40,7 @@ export async function applyObjects(
     await applyDefinition(tx, key, text, recorded)
     if (known.has(key)) await dropOutdated(tx, key, recorded)
   }
-  const present = (await findObjects(tx)).filter(({ key }) => keys.includes(key))
-  const identities = present.map(({ identity }) => identity)
+  const identities = (await findObjects(tx, keys)).map(({ identity }) => identity)
   await dropObjects(
     tx,
     recorded.filter((identity) => !identities.includes(identity)),
@@ -80,7 +79,7 @@ async function applyDefinition(
     await tx.savepoint(async (inner) => inner.unsafe(text))
   } catch (error) {
     if (!CANNOT_REPLACE.includes((error as { code?: string }).code ?? '')) throw error
-    const old = (await findObjects(tx)).filter((object) => object.key === key)
+    const old = await findObjects(tx, [key])
     await dropObjects(
       tx,
       old.map(({ identity }) => identity),
@@ -95,7 +94,7 @@ async function applyDefinition(
  * uses it is defined after it, and so made anew.
  */
 async function dropOutdated(tx: Transaction, key: string, recorded: readonly Identity[]): Promise<void> {
-  const found = (await findObjects(tx)).filter((object) => object.key === key)
+  const found = await findObjects(tx, [key])
   if (found.length < 2) return
   const old = found.map(({ identity }) => identity).filter((identity) => recorded.includes(identity))
   await dropObjects(tx, old, recorded)
@@ -168,9 +167,7 @@ async function refuseTakenNames(
   keys: readonly string[],
   recorded: readonly Identity[],
 ): Promise<void> {
-  const taken = (await findObjects(tx)).find(
-    ({ key, identity }) => keys.includes(key) && !recorded.includes(identity),
-  )
+  const taken = (await findObjects(tx, keys)).find(({ identity }) => !recorded.includes(identity))
   if (taken === undefined) return
   throw new ConfigurationError(
     `The database has a ${taken.identity} that storerank did not make, and storerank needs the name. ` +
@@ -178,8 +175,8 @@ async function refuseTakenNames(
   )
 }
 
-/** Relations, functions and triggers of the schema, with the key that a definition of them has. */
-export function findObjects(tx: Transaction): Promise<{ key: string; identity: Identity }[]> {
+/** Relations, functions and triggers of the schema, with the key of their definition; all, or those of keys. */
+export function findObjects(tx: Transaction, keys: readonly string[] | null = null) {
   return tx<{ key: string; identity: Identity }[]>`
     select o.key, i.type || ' ' || i.identity as identity
     from (
@@ -194,7 +191,8 @@ export function findObjects(tx: Transaction): Promise<{ key: string; identity: I
       from pg_trigger t join pg_class c on c.oid = t.tgrelid
       where c.relnamespace = 'public'::regnamespace and not t.tgisinternal
     ) o
-    cross join lateral pg_identify_object(o.class, o.oid, 0) i`
+    cross join lateral pg_identify_object(o.class, o.oid, 0) i
+    where o.key = any(coalesce(${keys as string[] | null}::text[], array[o.key]))`
 }
 
 /** The objects themselves (depth 0), and all that depend on them, directly or through others. */

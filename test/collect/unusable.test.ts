@@ -167,24 +167,6 @@ describe('a result of which one item cannot be read', () => {
   >`
     select app_id, outcome, rank, reason from rank_history order by app_id`
 
-  test('is asked for again, and stored whole when that is readable', async (t) => {
-    await buyWatched()
-    let isBent = true
-    const { client } = await bentResults(
-      t,
-      () => isBent,
-      (task) => Object.assign(task.result[0], { items, items_count: 3 }),
-    )
-    assert.equal((await collect(world, { client })).later, 1)
-    isBent = false
-    assert.equal((await collectPaused(world, { client })).stored, 1)
-    const rows = await readRanks()
-    assert.deepEqual(
-      rows.map(({ outcome, reason }) => [outcome, reason]),
-      Array(3).fill(['not_in_top', null]),
-    )
-  })
-
   test('is stored without it in the end: no rank is lost, and no app is called absent', async (t) => {
     await buyWatched()
     await askedEnough(world)

@@ -67,7 +67,7 @@ function listByTargets(): Promise<Endpoint[]> {
     order by 1, 2`
 }
 
-test('a lease of a clock that was ahead ends when it is set right, a pause of the service does not', async () => {
+test('a lease of a clock that was ahead ends with it, a pause of the service does not', async () => {
   const { sql } = planning.db
   const [leased, paused] = ENDPOINTS
   assert.ok(leased !== undefined && paused !== undefined)

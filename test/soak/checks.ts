@@ -45,7 +45,7 @@ const COSTS: readonly (readonly [what: string, read: (report: DayReport) => numb
 const FEWEST_TASKS = 1_000
 const BLOAT = 2
 const MIB = 1024 * 1024
-/** Beyond that: what is dead between two runs of autovacuum, and what the tasks of a day leave when they go. */
+/** Beyond that: what is dead between two runs of autovacuum, and what tasks leave when they go. */
 const DEAD_BYTES = MIB
 const LEFT_BYTES = 1024
 /** Empty when everything in them is too old. */

@@ -175,7 +175,7 @@ async function refuseTakenNames(
   )
 }
 
-/** Relations, functions and triggers of the schema, with the key of their definition: of some keys, or all. */
+/** Relations, functions and triggers of the schema, by the key of their definition: all, or some. */
 export function findObjects(tx: Transaction, keys: readonly string[] | null = null) {
   return tx<{ key: string; identity: Identity }[]>`
     select o.key, i.type || ' ' || i.identity as identity

@@ -33,9 +33,14 @@ export interface ChaosOptions {
 export interface Disturbance extends ChaosOptions {
   readonly struck: Blows
   readonly isOver: () => boolean
+  /** How many times longer everything takes than on a machine at rest, by the last start of a runner. */
+  pace: number
 }
 
-const READY_WITHIN_MS = 30_000
+const READY_WITHIN_MS = 60_000
+/** A runner on a machine at rest is ready after that time. */
+const USUAL_START_MS = 1_500
+const SLOWEST_PACE = 8
 const POINTS = Object.keys(FAIL_POINTS)
 /**
  * Some of those that were struck least: rare places would never have their turn beside those that are passed
@@ -63,7 +68,7 @@ export async function disturb(options: ChaosOptions): Promise<{ blows: Blows; ru
   let paid = 0
   const isOver = () =>
     (countBlows(blows) >= options.blows && paid >= options.tasks) || performance.now() > options.deadlineMs
-  const disturbance = { ...options, struck: blows, isOver }
+  const disturbance: Disturbance = { ...options, struck: blows, isOver, pace: 1 }
   const loops = Array.from({ length: options.runners }, () =>
     disturbRunner(disturbance, options.random.fork()),
   )
@@ -81,9 +86,10 @@ export async function disturb(options: ChaosOptions): Promise<{ blows: Blows; ru
 
 async function disturbRunner(disturbance: Disturbance, random: Random): Promise<Runner> {
   const { start, struck, isOver } = disturbance
-  let runner = start()
+  const begin = () => startTimed(disturbance, start)
+  let runner = begin()
   while (!isOver()) {
-    if (!runner.isAlive()) runner = start()
+    if (!runner.isAlive()) runner = begin()
     const isReady = await Promise.race([runner.ready, sleep(READY_WITHIN_MS, false, { ref: false })])
     if (!isReady) {
       add(struck, 'runner that could not start')
@@ -97,13 +103,24 @@ async function disturbRunner(disturbance: Disturbance, random: Random): Promise<
   return runner.isAlive() ? runner : start()
 }
 
+/** On a machine that has much else to do a runner would be struck before it has planned anything. */
+function startTimed(disturbance: Disturbance, start: () => Runner): Runner {
+  const startedMs = performance.now()
+  const runner = start()
+  void runner.ready.then(() => {
+    const pace = (performance.now() - startedMs) / USUAL_START_MS
+    disturbance.pace = Math.min(SLOWEST_PACE, Math.max(1, pace))
+  })
+  return runner
+}
+
 async function strike(disturbance: Disturbance, runner: Runner, random: Random): Promise<void> {
-  const { struck } = disturbance
+  const { struck, pace } = disturbance
   if (random.chance(0.2)) {
-    await sleep(random.between(0, 1_000))
+    await sleep(random.between(0, 1_000) * pace)
     return strikeAnywhere(disturbance, runner, random)
   }
-  const reaching = runner.reach(random.between(...POINT_WITHIN_MS))
+  const reaching = runner.reach(random.between(...POINT_WITHIN_MS) * pace)
   runner.arm({
     points: leastStruck(struck, random),
     skip: random.between(0, 1),

@@ -25,11 +25,12 @@ export async function troubleAll(disturbance: Disturbance): Promise<void> {
   ])
 }
 
-async function passTime({ world, struck, isOver }: Disturbance, random: Random): Promise<void> {
+async function passTime(disturbance: Disturbance, random: Random): Promise<void> {
+  const { world, struck, isOver } = disturbance
   let jumpedAtMs = performance.now()
   while (!isOver()) {
     await sleep(LOOK_EVERY_MS)
-    const sinceMs = performance.now() - jumpedAtMs
+    const sinceMs = (performance.now() - jumpedAtMs) / disturbance.pace
     try {
       const { planned, posting } = await world.countOpen()
       if (sinceMs < SLOT_AT_LEAST_MS || (planned + posting > LITTLE_LEFT && sinceMs < SLOT_AT_MOST_MS))

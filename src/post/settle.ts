@@ -4,7 +4,7 @@
  * claim's token.
  */
 import type { Database } from '../db/database.ts'
-import { adoptTasks, type CreatedTask, settleKnownPosts } from '../ledger/adopt.ts'
+import { adoptOrphans, type CreatedTask, settleKnownPosts } from '../ledger/adopt.ts'
 import { lockTasksOfPosts } from '../ledger/lock.ts'
 import { markUnknown } from '../ledger/posts.ts'
 import { type Released, releaseTasks, switchToHtmlPages } from '../ledger/release.ts'
@@ -104,7 +104,8 @@ export async function settlePost(
       [claim.postId],
       created.map((task) => task.taskId),
     )
-    const { duplicates } = await adoptTasks(tx, created, overdueAfterMs)
+    // Meanwhile the service's list may have named other ids for them: then the list decides again.
+    const { duplicates } = await adoptOrphans(tx, created, overdueAfterMs, null)
     const holdsClaim = await tx`
       select from post where id = ${claim.postId} and token = ${claim.token} and state = 'sending' for update`
     const decided = { failed: 0, released: 0 }
@@ -116,8 +117,8 @@ export async function settlePost(
       ])
       decided.failed = await failRefusedTasks(tx, claim.postId, [...failed, ...undelivered])
       await markUnknown(tx, claim.postId, problem ?? 'The answer was incomplete.')
+      await settleKnownPosts(tx, [claim.postId])
     }
-    await settleKnownPosts(tx, [claim.postId])
     const unknown = await tx`select id from task where post_id = ${claim.postId} and state = 'posting'`
     const twice = duplicates > 0 ? { duplicates } : {}
     return { created: created.length, ...decided, unknown: unknown.length, ...twice }

@@ -358,6 +358,15 @@ describe('a runner that lost its claim', () => {
     assert.equal(await stateOfPost(claim.postId), 'settled')
   })
 
+  test('books nothing of an id beside the one that the list has named: the list is asked again', async () => {
+    const claim = await claimKeywords(['yoga'])
+    const tag = claim.tasks[0]?.tag ?? ''
+    await settle(claim, [answerOf(tag, 20100, 'Task Created.', 's-listed')])
+    await settle({ postId: claim.postId, token: randomUUID() }, [answerOf(tag, 20100)])
+    assert.deepEqual(await readMoney(world.db), { charge: 1200 })
+    assert.equal(await stateOfPost(claim.postId), 'unknown')
+  })
+
   test('does not decide on a post that became unknown meanwhile, not even with its own token', async () => {
     const claim = await claimKeywords(['yoga'])
     await world.db.sql`update post set state = 'unknown'`

@@ -8,20 +8,22 @@ import { findKind } from './kinds/kinds.ts'
 /** `yoga (iOS US, en): Ashlune fell from 3 to 22 (of 100), compared with 2026-03-03.` */
 export function describeEvent(event: EventRow): string {
   const { app, compared_slot: comparedSlot, kind, rival } = event
-  const text = findKind(kind)?.sentence({
+  const told = {
     ...event,
     app: app === null ? 'The app' : nameInLine(app),
     rival: rival === null ? '' : nameInLine(rival),
     comparedWith: comparedSlot === null ? '' : `, compared with ${dayOf(event, comparedSlot)}`,
-  })
+  }
+  const text = findKind(kind)?.sentence(told) ?? kind
   const where = describePlace(event)
-  const line = where === '' ? beginSentence(text ?? kind) : `${where}: ${text ?? kind}`
+  const line = where === '' ? beginSentence(text, told) : `${where}: ${text}`
   return line.replace(/\s+/g, ' ').replace(/\.$/, `${describeLatest(event)}.`)
 }
 
-/** The name of an app that it begins with stays as it is written. */
-function beginSentence(text: string): string {
-  return text.replace(/^(the|all|only) /, (word) => word[0]?.toUpperCase() + word.slice(1))
+/** A name that it begins with stays as it is written. */
+function beginSentence(text: string, { app, rival, kind }: EventRow): string {
+  const isName = [app, rival, kind].some((name) => name && text.startsWith(name))
+  return isName ? text : text.charAt(0).toUpperCase() + text.slice(1)
 }
 
 /** ` (today 52)`: where it stands by now, if that is not what the event says. */

@@ -2,7 +2,8 @@
  * What `storerank ask` does: it asks a function that answers a question about a project, for people who write
  * no SQL.
  */
-import type { Database } from '../db/database.ts'
+import { type Database, isDatabaseError } from '../db/database.ts'
+import { ConfigurationError } from '../errors.ts'
 import { type ReportQuery, readProjects, readRequest } from '../report/read.ts'
 import { formatDay } from '../text/days.js'
 import { type Document, heading, more, type Part, table } from './document.ts'
@@ -10,6 +11,8 @@ import { type AskedFunction, findNamed, quote, readFunctions, writeCall } from '
 import { onlyOne } from './report.ts'
 
 const STATEMENT_LIMIT_MS = 120_000
+/** SQLSTATE: data exceptions. */
+const BAD_VALUE = /^22/
 /** Numbers of the dictionary, and what another column says in words. */
 const HIDDEN = /(^|_)(app|app_id|target_id|location_code)$/
 
@@ -19,7 +22,8 @@ interface AskOptions extends Pick<ReportQuery, 'from' | 'to' | 'tag' | 'location
   readonly days: number
   readonly day?: string
   readonly app?: string
-  readonly with: readonly string[]
+  /** Names as the function has them, with their values. */
+  readonly with: readonly (readonly [string, string])[]
   readonly sort?: string
   readonly descending: boolean
   readonly limit: number
@@ -37,17 +41,18 @@ export async function answer(db: Database, options: AskOptions): Promise<Documen
     async (tx) => {
       const scope = await readRequest(tx, { ...options, project: only, days: days + 1 })
       const { text, values } = writeCall(asked, readInput(asked, options, scope))
-      const found = await tx.unsafe<{ row: Row }[]>(
-        `select to_jsonb(a) as row from (${text}) a${orderOf(asked, options)}`,
-        [...values],
-      )
+      const query = `select to_jsonb(a) as row, count(*) over () as total from (${text}) a
+        ${orderOf(asked, options)} limit ${limit}`
+      const found = await tx
+        .unsafe<{ row: Row; total: number }[]>(query, [...values])
+        .catch((error) => refuseValue(asked, error))
       const rows = found.map(({ row }) => row)
       return {
         data: rows,
         parts: [
           heading(`${asked.name}: ${only}, ${formatDay(scope.from)} to ${formatDay(scope.to)}`),
-          ...describeRows(asked, rows.slice(0, limit)),
-          more(rows.length - limit, ': --limit'),
+          ...describeRows(asked, rows),
+          more((found[0]?.total ?? 0) - rows.length, ': --limit'),
           asked.help,
         ],
         paged: 'wide',
@@ -55,6 +60,12 @@ export async function answer(db: Database, options: AskOptions): Promise<Documen
     },
     { name: 'Answering a question', isReadOnlySnapshot: true, statementTimeoutMs: STATEMENT_LIMIT_MS },
   )
+}
+
+/** Postgres reads what is given by --with as its type says. */
+function refuseValue({ name }: AskedFunction, error: unknown): never {
+  if (!isDatabaseError(error) || !BAD_VALUE.test(error.code)) throw error
+  throw new ConfigurationError(`${name} does not take that value: ${error.message}. Look at --with.`)
 }
 
 function listQuestions(functions: readonly AskedFunction[]): Document {
@@ -68,13 +79,12 @@ function readInput(
   { day, app, with: others, ...given }: AskOptions,
   { project, from, to, tag, location }: Awaited<ReturnType<typeof readRequest>>,
 ): Row {
-  const named = others.map((each) => each.split(/=(.*)/s).slice(0, 2))
   const wanted: Row = {
     ...(day && { in_day: day }),
     ...(app && { in_app_id: app }),
     ...(given.tag && { in_tag: tag }),
     ...(given.location && { in_location: location }),
-    ...Object.fromEntries(named.map(([key = '', value]) => [key.replace(/^(in_)?/, 'in_'), value])),
+    ...Object.fromEntries(others),
   }
   for (const key of Object.keys(wanted)) findNamed(args, key, 'It takes', `${name} does not take`)
   return { in_project: project, from_day: from, to_day: to, in_day: to, ...wanted }
@@ -87,7 +97,7 @@ function orderOf({ name, columns }: AskedFunction, { sort, descending }: AskOpti
     sort === undefined
       ? [usual, ' desc']
       : [[findNamed(columns, sort, 'Columns', `${name} has no column`).name], descending ? ' desc' : '']
-  return ` order by ${[...by.map((column) => `${quote(column)}${way} nulls last`), 'a'].join(', ')}`
+  return `order by ${[...by.map((column) => `${quote(column)}${way} nulls last`), 'a'].join(', ')}`
 }
 
 /** What is the same in all rows is said once. */

@@ -83,6 +83,13 @@ export function priority(text: string): 1 | 2 {
   throw new InvalidArgumentError('It must be 1, or 2: twice the price.')
 }
 
+/** An argument of a question, by the name that its function has for it, with its value. */
+export function namedValue(text: string): readonly [name: string, value: string] {
+  const [, name = '', value = ''] = /^(?:in_)?(\w+)=(.+)$/s.exec(text) ?? []
+  if (value !== '') return [`in_${name}`, value]
+  throw new InvalidArgumentError('It must be a name with its value, such as top=3.')
+}
+
 export function encoding(name: string): string {
   try {
     return new TextDecoder(name).encoding

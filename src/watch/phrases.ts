@@ -34,9 +34,11 @@ const STOP_WORDS: Readonly<Record<string, string>> = {
   pt:
     'a ao app as com da das de do dos e em é grátis na no o os ou para por que se sem seu sua um uma ' +
     'você',
-  ja: 'の に は を が と で も から まで ' + 'より な です ます する した して こと アプリ 無料 や へ',
+  ja: `の に は を が と で も から まで
+    より な です ます する した して こと アプリ 無料 や へ`,
   zh: '的 了 和 是 在 与 为 也 都 及 你 我 们 免费',
-  th: 'และ ที่ ของ ใน ให้ กับ ' + 'การ เป็น ได้ ฟรี แอป',
+  th: `และ ที่ ของ ใน ให้ กับ
+    การ เป็น ได้ ฟรี แอป`,
 }
 
 const stops = new Map<string, ReadonlySet<string>>()
@@ -90,7 +92,7 @@ function join(words: readonly string[]): string {
 }
 
 function stopWordsOf(language: string): ReadonlySet<string> {
-  const known = stops.get(language) ?? new Set(`${STOP_WORDS.en} ${STOP_WORDS[language] ?? ''}`.split(' '))
+  const known = stops.get(language) ?? new Set(`${STOP_WORDS.en} ${STOP_WORDS[language] ?? ''}`.split(/\s+/))
   stops.set(language, known)
   return known
 }

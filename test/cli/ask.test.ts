@@ -54,9 +54,16 @@ test('takes what the question takes, and refuses what it does not', async () => 
     JSON.parse(top.stdout).map(({ rank }: { rank: number }) => rank),
     [1, 1],
   )
+  const all = await ask('rank_daily', '--project', 'fitness', '--limit', '1')
+  assert.match(all.stdout, /… and 7 more: --limit/)
   const refused = async (...args: string[]) => (await ask(...args)).stderr
   assert.match(await refused('canibalization', '--project', 'fitness'), /Did you mean "?cannibalization/)
   assert.match(await refused('clusters', '--project', 'fitness', '--app', '1'), /does not take "in_app_id"/)
+  assert.match(await refused('top_holders', '--project', 'fitness', '--with', 'top'), /with its value, such/)
+  assert.match(
+    await refused('top_holders', '--project', 'fitness', '--with', 'top=many'),
+    /does not take that value: .*"many"\. Look/,
+  )
   assert.match(await refused('clusters'), /about one project, and there are several: give one of f/)
   assert.match(await refused('clusters', '--project', 'fitness', '--sort', 'size'), /has no column "size"/)
 })

@@ -1,6 +1,6 @@
 import { argument, command, flag, option, repeated, usually } from '../command.ts'
 import { database } from '../needs.ts'
-import { day, wholeNumber } from '../option-values.ts'
+import { day, namedValue, wholeNumber } from '../option-values.ts'
 
 export const ask = command({
   name: 'ask',
@@ -16,7 +16,7 @@ export const ask = command({
     tag: option('<tag>', 'only keywords and charts with this tag'),
     location: option('<name>', 'only those of this location, such as "United States" or US'),
     app: option('<id>', 'only this app'),
-    with: repeated(option('<name=value>', 'anything else that the question takes: top=3')),
+    with: repeated(option('<name=value>', 'anything else that the question takes: top=3', namedValue)),
     sort: option('<column>', 'by this column, the smallest first'),
     descending: flag('the greatest first'),
     limit: usually(40, option('<number>', 'rows at most', wholeNumber(1, 100_000))),

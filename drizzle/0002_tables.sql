@@ -279,26 +279,26 @@ ALTER TABLE "category" ADD CONSTRAINT "category_kind_known" CHECK (kind in ('cha
 --> statement-breakpoint
 ALTER TABLE "chart_watch" ADD CONSTRAINT "chart_watch_store_known" CHECK ((store in ('ios_store', 'android_store')) is not false or refuse('chart_watch', 'store_known', array[project, collection, category], to_jsonb(store)));
 --> statement-breakpoint
+ALTER TABLE "chart_watch" ADD CONSTRAINT "chart_watch_at_most_one_location" CHECK ((num_nonnulls(location_code, location_name) <= 1) is not false or refuse('chart_watch', 'at_most_one_location', array[project, collection, category], to_jsonb(location_code), to_jsonb(location_name)));
+--> statement-breakpoint
+ALTER TABLE "chart_watch" ADD CONSTRAINT "chart_watch_location_name_missing" CHECK ((num_nonnulls(location_code, location_name) > 0) is not false or refuse('chart_watch', 'location_name_missing', array[project, collection, category], to_jsonb(location_name)));
+--> statement-breakpoint
+ALTER TABLE "chart_watch" ADD CONSTRAINT "chart_watch_html_only_of_android_store" CHECK ((store not in ('ios_store', 'android_store') or (not html or store = 'android_store')) is not false or refuse('chart_watch', 'html_only_of_android_store', array[project, collection, category], to_jsonb(store)));
+--> statement-breakpoint
 ALTER TABLE "chart_watch" ADD CONSTRAINT "chart_watch_age_rating_known" CHECK ((age_rating in ('ages_up_to_5', 'ages_6_8', 'ages_9_12')) is not false or refuse('chart_watch', 'age_rating_known', array[project, collection, category], to_jsonb(age_rating)));
 --> statement-breakpoint
 ALTER TABLE "chart_watch" ADD CONSTRAINT "chart_watch_age_rating_only_of_family_of_android_store" CHECK ((store not in ('ios_store', 'android_store') or (age_rating is null or (store = 'android_store' and coalesce(category, '') = 'family'))) is not false or refuse('chart_watch', 'age_rating_only_of_family_of_android_store', array[project, collection, category], to_jsonb(age_rating), to_jsonb(category), to_jsonb(store)));
 --> statement-breakpoint
-ALTER TABLE "chart_watch" ADD CONSTRAINT "chart_watch_location_name_missing" CHECK ((num_nonnulls(location_code, location_name) > 0) is not false or refuse('chart_watch', 'location_name_missing', array[project, collection, category], to_jsonb(location_name)));
---> statement-breakpoint
-ALTER TABLE "chart_watch" ADD CONSTRAINT "chart_watch_at_most_one_location" CHECK ((num_nonnulls(location_code, location_name) <= 1) is not false or refuse('chart_watch', 'at_most_one_location', array[project, collection, category], to_jsonb(location_code), to_jsonb(location_name)));
---> statement-breakpoint
 ALTER TABLE "chart_watch" ADD CONSTRAINT "chart_watch_depth_1_to_maximum_of_chart" CHECK ((store not in ('ios_store', 'android_store') or (depth between 1 and case store when 'ios_store' then 1000 else 200 end)) is not false or refuse('chart_watch', 'depth_1_to_maximum_of_chart', array[project, collection, category], to_jsonb(depth)));
---> statement-breakpoint
-ALTER TABLE "chart_watch" ADD CONSTRAINT "chart_watch_html_only_of_android_store" CHECK ((store not in ('ios_store', 'android_store') or (not html or store = 'android_store')) is not false or refuse('chart_watch', 'html_only_of_android_store', array[project, collection, category], to_jsonb(store)));
 --> statement-breakpoint
 ALTER TABLE "chart_watch" ADD CONSTRAINT "chart_watch_every_1_2_3_4_6_8_12_hours_or_1_to_31_days" CHECK ((every = '1 day' or (extract(year from every) = 0 and extract(month from every) = 0
         and (extract(epoch from every) in (3600, 7200, 10800, 14400, 21600, 28800, 43200)
           or (mod(extract(epoch from every), 86400) = 0 and extract(epoch from every) between 86400
             and 2678400)))) is not false or refuse('chart_watch', 'every_1_2_3_4_6_8_12_hours_or_1_to_31_days', array[project, collection, category], to_jsonb(every)));
 --> statement-breakpoint
-ALTER TABLE "keyword_watch" ADD CONSTRAINT "keyword_watch_location_name_missing" CHECK ((num_nonnulls(location_code, location_name) > 0) is not false or refuse('keyword_watch', 'location_name_missing', array[project, store, keyword], to_jsonb(location_name)));
---> statement-breakpoint
 ALTER TABLE "keyword_watch" ADD CONSTRAINT "keyword_watch_at_most_one_location" CHECK ((num_nonnulls(location_code, location_name) <= 1) is not false or refuse('keyword_watch', 'at_most_one_location', array[project, store, keyword], to_jsonb(location_code), to_jsonb(location_name)));
+--> statement-breakpoint
+ALTER TABLE "keyword_watch" ADD CONSTRAINT "keyword_watch_location_name_missing" CHECK ((num_nonnulls(location_code, location_name) > 0) is not false or refuse('keyword_watch', 'location_name_missing', array[project, store, keyword], to_jsonb(location_name)));
 --> statement-breakpoint
 ALTER TABLE "keyword_watch" ADD CONSTRAINT "keyword_watch_volume_0_to_1000000000" CHECK ((volume between 0 and 1000000000) is not false or refuse('keyword_watch', 'volume_0_to_1000000000', array[project, store, keyword], to_jsonb(volume)));
 --> statement-breakpoint
@@ -408,6 +408,8 @@ DROP TABLE "period_due" CASCADE;
 DROP TABLE "pruned_charge" CASCADE;
 --> statement-breakpoint
 DROP TABLE "service_account" CASCADE;
+--> statement-breakpoint
+DROP TABLE "service_error" CASCADE;
 --> statement-breakpoint
 DROP TABLE "spelled_alike" CASCADE;
 --> statement-breakpoint

@@ -8,7 +8,6 @@ import { ROWS_AT_ONCE } from '../db/pieces.ts'
 import { AccountError, StorerankError } from '../errors.ts'
 import { isNotOffered } from '../service/answer.ts'
 import type { AppDataClient } from '../service/client.ts'
-import type { ServiceErrorCode } from '../service/diagnostics.ts'
 import type { Store } from '../service/functions.ts'
 import type { Language, ListingCategory, Location } from '../service/references.ts'
 
@@ -19,7 +18,6 @@ interface Counts {
   readonly languages: number
   readonly categories: number
   readonly listingCategories: number
-  readonly errors: number
 }
 
 export interface LoadedReferences extends Counts {
@@ -35,7 +33,7 @@ export interface LoadedReferences extends Counts {
  *   had
  */
 export async function loadReferences(db: Database, client: AppDataClient): Promise<LoadedReferences> {
-  const loaded = { locations: 0, languages: 0, categories: 0, listingCategories: 0, errors: 0 }
+  const loaded = { locations: 0, languages: 0, categories: 0, listingCategories: 0 }
   const load = async <Row>(list: keyof Counts, fetched: Promise<Row[]>, replace: Replace<Row>) => {
     const rows = await fetched
     // An empty answer replaces nothing: a list that was there does not vanish because the service had a bad
@@ -62,7 +60,6 @@ export async function loadReferences(db: Database, client: AppDataClient): Promi
     ]),
     loadListingCategories('android_store'),
     mayLack,
-    load('errors', client.listErrors(), replaceErrors),
   ]
   const errors: StorerankError[] = []
   const missing: string[] = []
@@ -143,13 +140,4 @@ async function replaceListingCategories(
     select distinct on (name) ${store}, 'listing', * from unnest(
       ${rows.map((row) => row.category)}::text[], ${rows.map((row) => row.count)}::bigint[]) as c (name,
         listings)`
-}
-
-async function replaceErrors(tx: Transaction, rows: readonly ServiceErrorCode[]): Promise<void> {
-  await tx`
-    insert into service_error (code, message)
-    select distinct on (code) * from unnest(
-      ${rows.map((row) => row.code)}::int[], ${rows.map((row) => row.message)}::text[]) as e (code, message)
-    on conflict (code) do update set message = excluded.message
-      where service_error.message <> excluded.message`
 }

@@ -173,10 +173,10 @@ describe('what has ended', () => {
     )
   })
 
-  test('says what the service calls the code when it said nothing itself', async () => {
-    await world.db.sql`insert into service_error (code, message) values (40403, 'Results Expired.')`
+  test('says where its code is explained when the service said nothing itself', async () => {
     await world.db.begin((tx) => failResults(tx, [{ serviceId, statusCode: 40403, message: '' }]))
-    assert.deepEqual(await readGap(), { gap: 'failed', reason: '40403: Results Expired.' })
+    const reason = '40403: The service gave no reason; `storerank api appendix/errors` lists its codes.'
+    assert.deepEqual(await readGap(), { gap: 'failed', reason })
   })
 })
 

@@ -12,19 +12,11 @@ import { createWorld, until, type World } from '../support/world.ts'
 
 const world = lasting(createWorld)
 beforeEach(async () => {
-  for (const table of [
-    'location',
-    'language',
-    'category',
-    'service_error',
-    'job_run',
-    'keyword_watch',
-    'watch_period',
-  ])
+  for (const table of ['location', 'language', 'category', 'job_run', 'keyword_watch', 'watch_period'])
     await world.db.sql`delete from ${sql.identifier(table)}`
 })
 
-const LISTS = ['location', 'language', 'category', 'service_error'] as const
+const LISTS = ['location', 'language', 'category'] as const
 
 const sizes = async () =>
   Object.fromEntries(
@@ -42,7 +34,6 @@ const emptyService = (): AppDataClient => ({
   listLanguages: async () => [],
   listCategories: async () => [],
   listListingCategories: async () => [],
-  listErrors: async () => [],
 })
 
 describe('the references', () => {
@@ -65,14 +56,12 @@ describe('the references', () => {
     const { sql } = world.db
     await sql`insert into location (store, code, name) values ('ios_store', 999999, 'Atlantis')`
     await sql`update location set name = 'Old name' where store = 'ios_store' and code = 2840`
-    await sql`update service_error set message = 'Old message' where code = 20000`
     await sql`insert into category (store, kind, name, listings)
       values ('android_store', 'listing', 'Alchemy', 1)`
     await sql`update category set listings = -1 where kind = 'listing' and name <> 'Alchemy'`
     await loadReferences(world.db, world.client)
     assert.equal((await sql`select from category where name = 'Alchemy' or listings < 0`).count, 0)
     assert.equal((await sql`select from location where name in ('Atlantis', 'Old name')`).count, 0)
-    assert.equal((await sql`select from service_error where message = 'Old message'`).count, 0)
   })
 
   test('stay as they are when the service answers with nothing', async () => {
@@ -84,7 +73,6 @@ describe('the references', () => {
       languages: 0,
       categories: 0,
       listingCategories: 0,
-      errors: 0,
       missing: [],
     })
     assert.deepEqual(await sizes(), before)
@@ -185,7 +173,7 @@ test('a list that is slow keeps no other, and no watch of the other store, waiti
   const loading = loadReferences(world.db, client)
   await until('the watch of the other store is followed', async () => (await followed()).length === 1)
   assert.deepEqual(await followed(), ['ios_store'])
-  await until('the other lists are there', async () => ((await sizes()).service_error ?? 0) > 0)
+  await until('the other lists are there', async () => ((await sizes()).category ?? 0) > 0)
   arrive()
   await loading
   assert.deepEqual(await followed(), ['android_store', 'ios_store'])
@@ -237,17 +225,16 @@ describe('a list that cannot be had', () => {
       listLanguages: refuse,
       listCategories: refuse,
       listListingCategories: refuse,
-      listErrors: refuse,
     })
     await assert.rejects(loadReferences(world.db, client), UnavailableError)
   })
 
   test('because the account is refused is an error at once, and so is a mistake of our own', async () => {
     for (const error of [new AccountError('Not verified.'), new TypeError('mistake')]) {
-      const listErrors = async () => {
+      const listLanguages = async () => {
         throw error
       }
-      await assert.rejects(loadReferences(world.db, replaceCalls(world.client, { listErrors })), error)
+      await assert.rejects(loadReferences(world.db, replaceCalls(world.client, { listLanguages })), error)
     }
   })
 })

@@ -3,42 +3,26 @@
  * tables and `page` are partitioned by month of slot (drizzle/0001), which Drizzle cannot declare.
  */
 import { sql } from 'drizzle-orm'
-import {
-  bigint,
-  boolean,
-  check,
-  date,
-  index,
-  integer,
-  jsonb,
-  pgTable,
-  primaryKey,
-  real,
-  smallint,
-  text,
-  uniqueIndex,
-} from 'drizzle-orm/pg-core'
-import { bytes, instant, micros } from './columns.ts'
-
-const clock = sql`clock_timestamp()`
+import { check, index, pgTable, primaryKey, uniqueIndex } from 'drizzle-orm/pg-core'
+import { bytes, clock, instant, micros, whole } from './columns.ts'
 
 /** The dictionary of apps: (store, app_id) ↔ int id, with what the latest result said. */
 export const app = pgTable(
   'app',
-  {
-    id: integer('id').primaryKey().generatedAlwaysAsIdentity(),
-    store: text('store').notNull(),
-    appId: text('app_id').notNull(),
-    title: text('title'),
-    developer: text('developer'),
-    icon: text('icon'),
-    url: text('url'),
-    firstSeenAt: instant('first_seen_at').notNull().default(clock),
-    updatedAt: instant('updated_at').notNull().default(clock),
-    /** Whose the app has been: [{developer, until}], the earliest first; null while it had one developer. */
-    formerDevelopers: jsonb('former_developers'),
-  },
-  (t) => [uniqueIndex('app_once').on(t.store, t.appId)],
+  (c) => ({
+    id: c.integer().primaryKey().generatedAlwaysAsIdentity(),
+    store: c.text().notNull(),
+    app_id: c.text().notNull(),
+    title: c.text(),
+    developer: c.text(),
+    icon: c.text(),
+    url: c.text(),
+    first_seen_at: instant().notNull().default(clock),
+    updated_at: instant().notNull().default(clock),
+    // Whose the app has been: [{developer, until}], the earliest first; null while it had one developer.
+    former_developers: c.jsonb(),
+  }),
+  (t) => [uniqueIndex('app_once').on(t.store, t.app_id)],
 )
 
 const gapRule = (table: string) => [
@@ -50,26 +34,26 @@ const failures = (table: string) => index(`${table}_failed`)
 
 export const ranking = pgTable(
   'ranking',
-  {
-    targetId: integer('target_id').notNull(),
-    slot: instant('slot').notNull(),
-    capturedAt: instant('captured_at'),
-    gap: text('gap'),
-    /** Of a gap; of a capture, which items could not be read: an app that is not in it may be one of them. */
-    reason: text('reason'),
-    depth: smallint('depth'),
-    resultsCount: bigint('results_count', { mode: 'number' }),
-    /** `app_ids[i]` is the app at organic rank i (rank_group); a hole is 0. */
-    appIds: integer('app_ids').array(),
-    /** Absolute ranks beside `app_ids`, null where none differs from the organic rank. */
-    absolute: smallint('absolute').array(),
-    /** The advertised apps from top to bottom, and their places among all results; null without any. */
-    paidIds: integer('paid_ids').array(),
-    paidPlaces: smallint('paid_places').array(),
-  },
+  (c) => ({
+    target_id: c.integer().notNull(),
+    slot: instant().notNull(),
+    captured_at: instant(),
+    gap: c.text(),
+    // Of a gap; of a capture, which items could not be read: an app that is not in it may be one of them.
+    reason: c.text(),
+    depth: c.smallint(),
+    results_count: whole(),
+    // `app_ids[i]` is the app at organic rank i (rank_group); a hole is 0.
+    app_ids: c.integer().array(),
+    // Absolute ranks beside `app_ids`, null where none differs from the organic rank.
+    absolute: c.smallint().array(),
+    // The advertised apps from top to bottom, and their places among all results; null without any.
+    paid_ids: c.integer().array(),
+    paid_places: c.smallint().array(),
+  }),
   (t) => [
-    primaryKey({ columns: [t.targetId, t.slot] }),
-    failures('ranking').on(t.targetId, t.slot).where(sql`gap = 'failed'`),
+    primaryKey({ columns: [t.target_id, t.slot] }),
+    failures('ranking').on(t.target_id, t.slot).where(sql`gap = 'failed'`),
     ...gapRule('ranking'),
     check('ranking_capture_or_gap', sql`(gap is null) = (app_ids is not null and captured_at is not null)`),
   ],
@@ -82,53 +66,53 @@ export const ranking = pgTable(
  */
 export const appNumbers = pgTable(
   'app_numbers',
-  {
-    id: bigint('id', { mode: 'number' }).generatedAlwaysAsIdentity(),
-    locationCode: integer('location_code').notNull(),
-    /** Of UTC, on which the store was asked. */
-    day: date('day').notNull(),
-    block: integer('block').notNull(),
-    apps: smallint('apps').array().notNull(),
-    votes: integer('votes').array(),
-    /** In hundredths of a star. */
-    ratings: smallint('ratings').array(),
-    /** In millionths of `currency`; 0 is free, which is what an app is until a price stands here. */
-    priceMicros: bigint('price_micros', { mode: 'number' }).array(),
-    /** Of the prices, as far as the store says it. */
-    currency: text('currency'),
-  },
-  (t) => [primaryKey({ columns: [t.locationCode, t.id] })],
+  (c) => ({
+    id: whole().generatedAlwaysAsIdentity(),
+    location_code: c.integer().notNull(),
+    // Of UTC, on which the store was asked.
+    day: c.date().notNull(),
+    block: c.integer().notNull(),
+    apps: c.smallint().array().notNull(),
+    votes: c.integer().array(),
+    // In hundredths of a star.
+    ratings: c.smallint().array(),
+    // In millionths of `currency`; 0 is free, which is what an app is until a price stands here.
+    price_micros: whole().array(),
+    // Of the prices, as far as the store says it.
+    currency: c.text(),
+  }),
+  (t) => [primaryKey({ columns: [t.location_code, t.id] })],
 )
 
 export const appSnapshot = pgTable(
   'app_snapshot',
-  {
-    targetId: integer('target_id').notNull(),
-    slot: instant('slot').notNull(),
-    capturedAt: instant('captured_at'),
-    gap: text('gap'),
-    reason: text('reason'),
-    app: integer('app'),
-    found: boolean('found'),
-    rating: real('rating'),
-    votesCount: bigint('votes_count', { mode: 'number' }),
-    reviewsCount: bigint('reviews_count', { mode: 'number' }),
-    /** In millionths of `currency`, which need not be the dollar. */
-    priceMicros: micros('price_micros'),
-    currency: text('currency'),
-    isFree: boolean('is_free'),
-    version: text('version'),
-    minimumOsVersion: text('minimum_os_version'),
-    size: text('size'),
-    mainCategory: text('main_category'),
-    installsCount: bigint('installs_count', { mode: 'number' }),
-    releasedAt: instant('released_at'),
-    updatedAt: instant('updated_at'),
-    listingHash: bytes('listing_hash'),
-  },
+  (c) => ({
+    target_id: c.integer().notNull(),
+    slot: instant().notNull(),
+    captured_at: instant(),
+    gap: c.text(),
+    reason: c.text(),
+    app: c.integer(),
+    found: c.boolean(),
+    rating: c.real(),
+    votes_count: whole(),
+    reviews_count: whole(),
+    // In millionths of `currency`, which need not be the dollar.
+    price_micros: micros(),
+    currency: c.text(),
+    is_free: c.boolean(),
+    version: c.text(),
+    minimum_os_version: c.text(),
+    size: c.text(),
+    main_category: c.text(),
+    installs_count: whole(),
+    released_at: instant(),
+    updated_at: instant(),
+    listing_hash: bytes(),
+  }),
   (t) => [
-    primaryKey({ columns: [t.targetId, t.slot] }),
-    failures('app_snapshot').on(t.targetId, t.slot).where(sql`gap = 'failed'`),
+    primaryKey({ columns: [t.target_id, t.slot] }),
+    failures('app_snapshot').on(t.target_id, t.slot).where(sql`gap = 'failed'`),
     ...gapRule('app_snapshot'),
     check(
       'app_snapshot_capture_or_gap',
@@ -138,17 +122,17 @@ export const appSnapshot = pgTable(
 )
 
 /** The long texts and image lists of an app's page, once per distinct content. */
-export const listing = pgTable('listing', {
-  hash: bytes('hash').primaryKey(),
-  title: text('title'),
-  description: text('description'),
-  updateNotes: text('update_notes'),
-  icon: text('icon'),
-  images: text('images').array(),
-  /** Developer, categories, languages, advisories, contacts and what else the page said. */
-  details: jsonb('details').notNull(),
-  firstSeenAt: instant('first_seen_at').notNull().default(clock),
-})
+export const listing = pgTable('listing', (c) => ({
+  hash: bytes().primaryKey(),
+  title: c.text(),
+  description: c.text(),
+  update_notes: c.text(),
+  icon: c.text(),
+  images: c.text().array(),
+  // Developer, categories, languages, advisories, contacts and what else the page said.
+  details: c.jsonb().notNull(),
+  first_seen_at: instant().notNull().default(clock),
+}))
 
 /**
  * Reviews of apps, one row for each, however many captures show it; an edited review is kept as it was shown
@@ -156,29 +140,27 @@ export const listing = pgTable('listing', {
  */
 export const review = pgTable(
   'review',
-  {
-    app: integer('app').notNull(),
-    reviewId: text('review_id').notNull(),
-    locationCode: integer('location_code').notNull(),
-    languageCode: text('language_code').notNull(),
-    version: text('version'),
-    rating: real('rating'),
-    title: text('title'),
-    text: text('text'),
-    author: text('author'),
-    authorImage: text('author_image'),
-    /** How many people found it helpful, as far as the store tells. */
-    helpfulCount: integer('helpful_count'),
-    /**
-     * What the developer answered: [{author, title, text, timestamp}], in the order of the store; null where
-     * it gives none.
-     */
-    responses: jsonb('responses'),
-    writtenAt: instant('written_at'),
-    firstSeenAt: instant('first_seen_at').notNull(),
-    lastSeenAt: instant('last_seen_at').notNull(),
-  },
-  (t) => [primaryKey({ columns: [t.app, t.reviewId] }), index('review_by_time').on(t.app, t.writtenAt)],
+  (c) => ({
+    app: c.integer().notNull(),
+    review_id: c.text().notNull(),
+    location_code: c.integer().notNull(),
+    language_code: c.text().notNull(),
+    version: c.text(),
+    rating: c.real(),
+    title: c.text(),
+    text: c.text(),
+    author: c.text(),
+    author_image: c.text(),
+    // How many people found it helpful, as far as the store tells.
+    helpful_count: c.integer(),
+    // What the developer answered: [{author, title, text, timestamp}], in the order of the store; null where
+    // it gives none.
+    responses: c.jsonb(),
+    written_at: instant(),
+    first_seen_at: instant().notNull(),
+    last_seen_at: instant().notNull(),
+  }),
+  (t) => [primaryKey({ columns: [t.app, t.review_id] }), index('review_by_time').on(t.app, t.written_at)],
 )
 
 /**
@@ -187,12 +169,12 @@ export const review = pgTable(
  */
 export const page = pgTable(
   'page',
-  {
-    targetId: integer('target_id').notNull(),
-    slot: instant('slot').notNull(),
-    number: smallint('number').notNull(),
-    scannedAt: instant('scanned_at'),
-    htmlGzip: bytes('html_gzip').notNull(),
-  },
-  (t) => [primaryKey({ columns: [t.targetId, t.slot, t.number] })],
+  (c) => ({
+    target_id: c.integer().notNull(),
+    slot: instant().notNull(),
+    number: c.smallint().notNull(),
+    scanned_at: instant(),
+    html_gzip: bytes().notNull(),
+  }),
+  (t) => [primaryKey({ columns: [t.target_id, t.slot, t.number] })],
 )

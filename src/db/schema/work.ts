@@ -3,47 +3,30 @@
  * needed only while something is pending; the history does not join it.
  */
 import { sql } from 'drizzle-orm'
-import {
-  bigint,
-  boolean,
-  check,
-  index,
-  integer,
-  pgTable,
-  primaryKey,
-  smallint,
-  text,
-  uniqueIndex,
-  uuid,
-} from 'drizzle-orm/pg-core'
-import { businessNow, bytes, instant, micros } from './columns.ts'
-
-const uuidV7 = sql`uuid_v7()`
-const clock = sql`clock_timestamp()`
+import { check, index, pgTable, primaryKey, uniqueIndex } from 'drizzle-orm/pg-core'
+import { businessNow, bytes, clock, instant, micros, uuidV7, whole } from './columns.ts'
 
 /**
  * What one task measures. Watches of several projects on the same thing share one target, and so pay once.
  */
 export const target = pgTable(
   'target',
-  {
-    id: integer('id').primaryKey().generatedAlwaysAsIdentity(),
-    store: text('store').notNull(),
-    function: text('function').notNull(),
-    /** The keyword, the app's id, or the collection of a chart. */
-    subject: text('subject').notNull(),
-    /** Of a chart, with the age that it is for: `family, ages_6_8`; null for all of the collection. */
-    category: text('category'),
-    locationCode: integer('location_code').notNull(),
-    languageCode: text('language_code').notNull(),
-    /** When it was last measured. When money is short, the targets measured longest ago are bought first. */
-    capturedAt: instant('captured_at'),
-    /**
-     * Where a person sees the same at the store, as the service said last: not in each capture, where it
-     * would be a tenth of the row.
-     */
-    checkUrl: text('check_url'),
-  },
+  (c) => ({
+    id: c.integer().primaryKey().generatedAlwaysAsIdentity(),
+    store: c.text().notNull(),
+    function: c.text().notNull(),
+    // The keyword, the app's id, or the collection of a chart.
+    subject: c.text().notNull(),
+    // Of a chart, with the age that it is for: `family, ages_6_8`; null for all of the collection.
+    category: c.text(),
+    location_code: c.integer().notNull(),
+    language_code: c.text().notNull(),
+    // When it was last measured. When money is short, the targets measured longest ago are bought first.
+    captured_at: instant(),
+    // Where a person sees the same at the store, as the service said last: not in each capture, where it
+    // would be a tenth of the row.
+    check_url: c.text(),
+  }),
   () => [
     // app_listings is a search in the service's database of listings: paid for, asked for by hand, and of no
     // watch.
@@ -74,27 +57,27 @@ export const target = pgTable(
 /** One HTTP POST of up to 100 tasks: `ready → sending → settled | unknown`. */
 export const post = pgTable(
   'post',
-  {
-    id: uuid('id').primaryKey().default(uuidV7),
-    store: text('store').notNull(),
-    function: text('function').notNull(),
-    state: text('state').notNull().default('ready'),
-    token: uuid('token'),
-    runner: text('runner'),
-    sendBefore: instant('send_before'),
-    answerBefore: instant('answer_before'),
-    settledAt: instant('settled_at'),
-    /** When the first complete scan of the service's history began that did not find its unknown tasks. */
-    scannedAt: instant('scanned_at'),
-    /** What its tasks had reserved when it was claimed: the account's spending limit per minute counts it. */
-    micros: micros('micros').notNull().default(0),
-    problem: text('problem'),
-    createdAt: instant('created_at').notNull().default(clock),
-  },
+  (c) => ({
+    id: c.uuid().primaryKey().default(uuidV7),
+    store: c.text().notNull(),
+    function: c.text().notNull(),
+    state: c.text().notNull().default('ready'),
+    token: c.uuid(),
+    runner: c.text(),
+    send_before: instant(),
+    answer_before: instant(),
+    settled_at: instant(),
+    // When the first complete scan of the service's history began that did not find its unknown tasks.
+    scanned_at: instant(),
+    // What its tasks had reserved when it was claimed: the account's spending limit per minute counts it.
+    micros: micros().notNull().default(0),
+    problem: c.text(),
+    created_at: instant().notNull().default(clock),
+  }),
   (t) => [
     check('post_state_known', sql`state in ('ready', 'sending', 'settled', 'unknown')`),
     index('post_open').on(t.state, t.id).where(sql`state <> 'settled'`),
-    index('post_settled').on(t.settledAt).where(sql`state = 'settled'`),
+    index('post_settled').on(t.settled_at).where(sql`state = 'settled'`),
   ],
 )
 
@@ -105,56 +88,48 @@ export const post = pgTable(
  */
 export const task = pgTable(
   'task',
-  {
-    id: uuid('id').primaryKey().default(uuidV7),
-    /**
-     * Of `target`, and below of `post`. No foreign keys: plans write them from rows that they have read or
-     * made, and the checks would be a third of a plan.
-     */
-    targetId: integer('target_id').notNull(),
-    slot: instant('slot').notNull(),
-    slotEndsAt: instant('slot_ends_at').notNull(),
-    state: text('state').notNull().default('planned'),
-    attempt: integer('attempt').notNull().default(1),
-    depth: smallint('depth'),
-    priority: smallint('priority').notNull(),
-    /** The raw pages are fetched and kept beside the result. */
-    html: boolean('html').notNull().default(false),
-    estimateMicros: micros('estimate_micros').notNull(),
-    /** `project.id` of each project that pays a share (`share_of`), in ascending order. */
-    payers: integer('payers').array().notNull(),
-    /** The instant whose day the reservation counts in: of planning, then of sending. */
-    reservedAt: instant('reserved_at').notNull().default(businessNow),
-    /**
-     * Which ready list names its result (`endpoint_of`), noted when the service first created it; null
-     * before.
-     */
-    endpoint: smallint('endpoint'),
-    /** Posts of it that the service charged. */
-    chargedPosts: smallint('charged_posts').notNull().default(0),
-    /**
-     * It is in no post before: the store failed it, and another attempt at once would most likely fail too.
-     */
-    notBefore: instant('not_before'),
-    postId: uuid('post_id'),
-    serviceId: text('service_id'),
-    postedAt: instant('posted_at'),
-    /** Handed to a fetch job until then, so that two ready lists do not fetch it twice. */
-    fetchingUntil: instant('fetching_until'),
-    /** From then on its result is late, until it comes. Asking for it does not move this. */
-    overdueAt: instant('overdue_at'),
-    /**
-     * When to ask for it by id, should no ready list name it; first at `overdue_at`, or earlier after an
-     * answer that was no result.
-     */
-    askAt: instant('ask_at'),
-    /** Answers of the service that held no usable result, though a later one may. */
-    unusableAnswers: smallint('unusable_answers').notNull().default(0),
-    endedAt: instant('ended_at'),
-    statusCode: integer('status_code'),
-    problem: text('problem'),
-    plannedAt: instant('planned_at').notNull().default(clock),
-  },
+  (c) => ({
+    id: c.uuid().primaryKey().default(uuidV7),
+    // Of `target`, and below of `post`. No foreign keys: plans write them from rows that they have read or
+    // made, and the checks would be a third of a plan.
+    target_id: c.integer().notNull(),
+    slot: instant().notNull(),
+    slot_ends_at: instant().notNull(),
+    state: c.text().notNull().default('planned'),
+    attempt: c.integer().notNull().default(1),
+    depth: c.smallint(),
+    priority: c.smallint().notNull(),
+    // The raw pages are fetched and kept beside the result.
+    html: c.boolean().notNull().default(false),
+    estimate_micros: micros().notNull(),
+    // `project.id` of each project that pays a share (`share_of`), in ascending order.
+    payers: c.integer().array().notNull(),
+    // The instant whose day the reservation counts in: of planning, then of sending.
+    reserved_at: instant().notNull().default(businessNow),
+    // Which ready list names its result (`endpoint_of`), noted when the service first created it; null
+    // before.
+    endpoint: c.smallint(),
+    // Posts of it that the service charged.
+    charged_posts: c.smallint().notNull().default(0),
+    // It is in no post before: the store failed it, and another attempt at once would most likely fail too.
+    not_before: instant(),
+    post_id: c.uuid(),
+    service_id: c.text(),
+    posted_at: instant(),
+    // Handed to a fetch job until then, so that two ready lists do not fetch it twice.
+    fetching_until: instant(),
+    // From then on its result is late, until it comes. Asking for it does not move this.
+    overdue_at: instant(),
+    // When to ask for it by id, should no ready list name it; first at `overdue_at`, or earlier after an
+    // answer that was no result.
+    ask_at: instant(),
+    // Answers of the service that held no usable result, though a later one may.
+    unusable_answers: c.smallint().notNull().default(0),
+    ended_at: instant(),
+    status_code: c.integer(),
+    problem: c.text(),
+    planned_at: instant().notNull().default(clock),
+  }),
   (t) => [
     check(
       'task_state_known',
@@ -164,33 +139,33 @@ export const task = pgTable(
     // A dropped task stays behind as the memory of a tag that was sent; its slot may be planned again. The
     // slot first: what is planned, posted and collected together stands together, where each target's own
     // place would be another page.
-    uniqueIndex('task_once_per_slot').on(t.slot, t.targetId).where(sql`state <> 'dropped'`),
-    uniqueIndex('task_service_id_once').on(t.serviceId).where(sql`service_id is not null`),
-    index('task_of_post').on(t.postId),
+    uniqueIndex('task_once_per_slot').on(t.slot, t.target_id).where(sql`state <> 'dropped'`),
+    uniqueIndex('task_service_id_once').on(t.service_id).where(sql`service_id is not null`),
+    index('task_of_post').on(t.post_id),
     // `attempt > 0` holds for all tasks. A statement that means all of a state says it, and no other is
     // answered by an index of that state, which the planner believes to be empty and free once it is.
     // By which closing finds the tasks that were never sent.
     index('task_ending')
-      .on(t.slotEndsAt)
+      .on(t.slot_ends_at)
       .where(sql`attempt > 0 and state = 'planned' and post_id is not null`),
     index('task_unpacked')
-      .on(t.slotEndsAt, t.slot)
+      .on(t.slot_ends_at, t.slot)
       .where(sql`attempt > 0 and state = 'planned' and post_id is null`),
     // By when they are asked for by id: what is asked for now is found without reading what is not.
-    index('task_posted').on(t.askAt, t.slot).where(sql`attempt > 0 and state = 'posted'`),
+    index('task_posted').on(t.ask_at, t.slot).where(sql`attempt > 0 and state = 'posted'`),
     // Those that are late, however often they were asked for, counted and told since when without reading
     // them. None of its columns changes while a task is posted.
-    index('task_overdue').on(t.overdueAt, t.postedAt).where(sql`attempt > 0 and state = 'posted'`),
+    index('task_overdue').on(t.overdue_at, t.posted_at).where(sql`attempt > 0 and state = 'posted'`),
     // From one endpoint to the next, so that what the ready lists are asked for is found without reading what
     // waits. A lease changes none of its columns.
     index('task_awaited').on(t.endpoint).where(sql`attempt > 0 and state = 'posted'`),
     // By which a question finds the open tasks of a target beside those of the last 90 days.
     index('task_open')
-      .on(t.targetId, t.slot)
+      .on(t.target_id, t.slot)
       .where(sql`attempt > 0 and state in ('planned', 'posting', 'posted')`),
-    index('task_ended').on(t.endedAt).where(sql`ended_at is not null`),
+    index('task_ended').on(t.ended_at).where(sql`ended_at is not null`),
     // Those of which there is something to say, beside those of 90 days of which there is not.
-    index('task_told').on(t.state, t.endedAt).where(sql`problem is not null or state = 'failed'`),
+    index('task_told').on(t.state, t.ended_at).where(sql`problem is not null or state = 'failed'`),
   ],
 )
 
@@ -202,21 +177,19 @@ export const task = pgTable(
  */
 export const charge = pgTable(
   'charge',
-  {
-    at: instant('at').notNull().default(businessNow),
-    slot: instant('slot').notNull(),
-    amountMicros: micros('amount_micros').notNull(),
-    targetId: integer('target_id').notNull(),
-    /**
-     * `project.id`. No foreign key: a project that ever had a watch cannot be deleted, and each check would
-     * cost as much as a row.
-     */
-    projectId: integer('project_id').notNull(),
-    kind: text('kind').notNull(),
-    serviceId: text('service_id').notNull(),
-  },
+  (c) => ({
+    at: instant().notNull().default(businessNow),
+    slot: instant().notNull(),
+    amount_micros: micros().notNull(),
+    target_id: c.integer().notNull(),
+    // `project.id`. No foreign key: a project that ever had a watch cannot be deleted, and each check would
+    // cost as much as a row.
+    project_id: c.integer().notNull(),
+    kind: c.text().notNull(),
+    service_id: c.text().notNull(),
+  }),
   (t) => [
-    primaryKey({ columns: [t.serviceId, t.kind, t.projectId] }),
+    primaryKey({ columns: [t.service_id, t.kind, t.project_id] }),
     check('charge_kind_known', sql`kind in ('charge', 'refund', 'duplicate', 'adjustment')`),
     check(
       'charge_sign_by_kind',
@@ -240,25 +213,25 @@ export const charge = pgTable(
  */
 export const spend = pgTable(
   'spend',
-  {
-    /** `project.id`, whose days are those of its time zone; 0 is all projects together, by UTC days. */
-    scope: integer('scope').notNull(),
-    /** -infinity: what housekeeping has deleted of `charge` (KEEP_MONEY), of days before `ends_at`. */
-    beginsAt: instant('begins_at').notNull(),
-    endsAt: instant('ends_at').notNull(),
-    /** May be negative where a reservation moved to another day. */
-    reservedMicros: micros('reserved_micros').notNull(),
-    chargedMicros: micros('charged_micros').notNull(),
-    /** Zero or less. */
-    refundedMicros: micros('refunded_micros').notNull(),
-    duplicateMicros: micros('duplicate_micros').notNull(),
-    adjustedMicros: micros('adjusted_micros').notNull(),
-    tasksCharged: integer('tasks_charged').notNull(),
-    /** 0: the day, as far as it is folded; else a change that is not. */
-    changeId: bigint('change_id', { mode: 'number' }).notNull().generatedByDefaultAsIdentity(),
-  },
+  (c) => ({
+    // `project.id`, whose days are those of its time zone; 0 is all projects together, by UTC days.
+    scope: c.integer().notNull(),
+    // -infinity: what housekeeping has deleted of `charge` (KEEP_MONEY), of days before `ends_at`.
+    begins_at: instant().notNull(),
+    ends_at: instant().notNull(),
+    // May be negative where a reservation moved to another day.
+    reserved_micros: micros().notNull(),
+    charged_micros: micros().notNull(),
+    // Zero or less.
+    refunded_micros: micros().notNull(),
+    duplicate_micros: micros().notNull(),
+    adjusted_micros: micros().notNull(),
+    tasks_charged: c.integer().notNull(),
+    // 0: the day, as far as it is folded; else a change that is not.
+    change_id: whole().notNull().generatedByDefaultAsIdentity(),
+  }),
   (t) => [
-    primaryKey({ columns: [t.scope, t.beginsAt, t.changeId] }),
+    primaryKey({ columns: [t.scope, t.begins_at, t.change_id] }),
     index('spend_unfolded').on(t.scope).where(sql`change_id > 0`),
   ],
 )
@@ -266,36 +239,28 @@ export const spend = pgTable(
 /** One row: the lock of the ledger, and the totals over all days. */
 export const ledger = pgTable(
   'ledger',
-  {
-    onlyOne: boolean('only_one').primaryKey().default(true),
-    /** What planned and posting tasks have reserved, of any day, as far as it is folded. */
-    reservedMicros: micros('reserved_micros').notNull().default(0),
-    /**
-     * All charges and duplicates ever, without refunds and adjustments: its rise since the account was read
-     * is not in the balance yet.
-     */
-    takenMicros: micros('taken_micros').notNull().default(0),
-    /**
-     * Slots that began up to then are opened (`due_slot`), of all periods that have no row of
-     * `period_change`.
-     */
-    openedTo: instant('opened_to').notNull().default(sql`'-infinity'`),
-    /** Stands in the tags of its tasks. A copy of the database has it too. */
-    installation: text('installation')
-      .notNull()
-      .default(sql`substr(replace(gen_random_uuid()::text, '-', ''), 1, 12)`),
-    /**
-     * While it is set nothing is posted: the service lists tasks of this installation that the ledger does
-     * not know, posted since that instant of the service's clock.
-     */
-    recoverFrom: instant('recover_from'),
-    /** Why it is set, as a sentence; null while it is not. */
-    holdReason: text('hold_reason'),
-    /** The one account whose results this database holds; null before the first work. */
-    account: text('account'),
-    /** Another storerank works on the account: a new database takes no notice of its tasks. */
-    isApart: boolean('is_apart').notNull().default(false),
-  },
+  (c) => ({
+    only_one: c.boolean().primaryKey().default(true),
+    // What planned and posting tasks have reserved, of any day, as far as it is folded.
+    reserved_micros: micros().notNull().default(0),
+    // All charges and duplicates ever, without refunds and adjustments: its rise since the account was read
+    // is not in the balance yet.
+    taken_micros: micros().notNull().default(0),
+    // Slots that began up to then are opened (`due_slot`), of all periods that have no row of
+    // `period_change`.
+    opened_to: instant().notNull().default(sql`'-infinity'`),
+    // Stands in the tags of its tasks. A copy of the database has it too.
+    installation: c.text().notNull().default(sql`substr(replace(gen_random_uuid()::text, '-', ''), 1, 12)`),
+    // While it is set nothing is posted: the service lists tasks of this installation that the ledger does
+    // not know, posted since that instant of the service's clock.
+    recover_from: instant(),
+    // Why it is set, as a sentence; null while it is not.
+    hold_reason: c.text(),
+    // The one account whose results this database holds; null before the first work.
+    account: c.text(),
+    // Another storerank works on the account: a new database takes no notice of its tasks.
+    is_apart: c.boolean().notNull().default(false),
+  }),
   () => [
     check('ledger_has_one_row', sql`only_one`),
     check('ledger_installation_form', sql`installation ~ '^[0-9a-f]{12}$'`),
@@ -309,32 +274,32 @@ export const ledger = pgTable(
  */
 export const restoreCheck = pgTable(
   'restore_check',
-  {
-    onlyOne: boolean('only_one').primaryKey().default(true),
-    checkedAt: instant('checked_at').notNull(),
-    /** A server that was restored from a backup of its files has started since. */
-    serverStartedAt: instant('server_started_at').notNull(),
-    /** A copy by `create database … template` has another oid. */
-    database: bigint('database', { mode: 'number' }).notNull(),
-    /** The transaction that wrote the row: after `pg_restore` or COPY another one did (`xmin`). */
-    writtenBy: text('written_by').notNull(),
-    /** Where runners reach the database. A copy of its files has started elsewhere, at another one. */
-    places: text('places').array().notNull().default(sql`'{}'`),
-  },
+  (c) => ({
+    only_one: c.boolean().primaryKey().default(true),
+    checked_at: instant().notNull(),
+    // A server that was restored from a backup of its files has started since.
+    server_started_at: instant().notNull(),
+    // A copy by `create database … template` has another oid.
+    database: whole().notNull(),
+    // The transaction that wrote the row: after `pg_restore` or COPY another one did (`xmin`).
+    written_by: c.text().notNull(),
+    // Where runners reach the database. A copy of its files has started elsewhere, at another one.
+    places: c.text().array().notNull().default(sql`'{}'`),
+  }),
   () => [check('restore_check_has_one_row', sql`only_one`)],
 )
 
 /** A paid result that could not be read or stored, kept for inspection. */
-export const rejectedResult = pgTable('rejected_result', {
-  taskId: uuid('task_id').primaryKey(),
-  serviceId: text('service_id').notNull(),
-  targetId: integer('target_id').notNull(),
-  slot: instant('slot').notNull(),
-  path: text('path').notNull(),
-  problem: text('problem').notNull(),
-  bodyGzip: bytes('body_gzip').notNull(),
-  receivedAt: instant('received_at').notNull().default(clock),
-})
+export const rejectedResult = pgTable('rejected_result', (c) => ({
+  task_id: c.uuid().primaryKey(),
+  service_id: c.text().notNull(),
+  target_id: c.integer().notNull(),
+  slot: instant().notNull(),
+  path: c.text().notNull(),
+  problem: c.text().notNull(),
+  body_gzip: bytes().notNull(),
+  received_at: instant().notNull().default(clock),
+}))
 
 /**
  * Where the service's own list of tasks and our books disagree, found by the audit. `missing` and `unknown`
@@ -342,23 +307,23 @@ export const rejectedResult = pgTable('rejected_result', {
  */
 export const auditDifference = pgTable(
   'audit_difference',
-  {
-    serviceId: text('service_id').primaryKey(),
-    kind: text('kind').notNull(),
-    /** When the service says it was posted; of a task that the service lacks, when we say so. */
-    postedAt: instant('posted_at').notNull(),
-    path: text('path'),
-    tag: text('tag'),
-    taskId: uuid('task_id'),
-    /** What other programs posted is one row per path and day, by the id of the first. */
-    tasks: integer('tasks').notNull().default(1),
-    /** Net of refunds and without adjustments; null where that side has no such task. */
-    serviceMicros: micros('service_micros'),
-    ourMicros: micros('our_micros'),
-    foundAt: instant('found_at').notNull().default(clock),
-  },
+  (c) => ({
+    service_id: c.text().primaryKey(),
+    kind: c.text().notNull(),
+    // When the service says it was posted; of a task that the service lacks, when we say so.
+    posted_at: instant().notNull(),
+    path: c.text(),
+    tag: c.text(),
+    task_id: c.uuid(),
+    // What other programs posted is one row per path and day, by the id of the first.
+    tasks: c.integer().notNull().default(1),
+    // Net of refunds and without adjustments; null where that side has no such task.
+    service_micros: micros(),
+    our_micros: micros(),
+    found_at: instant().notNull().default(clock),
+  }),
   (t) => [
     check('audit_difference_kind_known', sql`kind in ('missing', 'unknown', 'cost')`),
-    index('audit_difference_by_time').on(t.postedAt),
+    index('audit_difference_by_time').on(t.posted_at),
   ],
 )

@@ -5,24 +5,24 @@
  * PostgreSQL says neither column nor value.
  */
 import { sql } from 'drizzle-orm'
-import { check, index, type PgColumnsBuilders, pgTable, uniqueIndex } from 'drizzle-orm/pg-core'
+import { boolean, check, index, interval, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core'
 import { businessNow, instant, ownId, type Rules, rulesOf, whole } from './columns.ts'
 
 /** As a literal of SQL, because a CHECK takes no parameters. */
 const UNSUPPORTED_COUNTRY = sql.raw(String.raw`'(^|,)\s*(russia|russian federation|belarus)\s*$'`)
 
 /** What all watches have. */
-const watchColumns = (c: PgColumnsBuilders) => ({
+const watchColumns = () => ({
   id: ownId(),
-  project: c.text().notNull(),
+  project: text().notNull(),
   location_code: whole(),
-  location_name: c.text(),
-  html: c.boolean().notNull().default(false),
-  every: c.interval().notNull().default('1 day'),
+  location_name: text(),
+  html: boolean().notNull().default(false),
+  every: interval().notNull().default('1 day'),
   priority: whole().notNull().default(1),
-  enabled: c.boolean().notNull().default(true),
-  tags: c.text().array().notNull().default([]),
-  note: c.text(),
+  enabled: boolean().notNull().default(true),
+  tags: text().array().notNull().default([]),
+  note: text(),
   created_at: instant().notNull().default(businessNow),
 })
 
@@ -93,7 +93,7 @@ const chartRule = rulesOf('chart_watch', ['project', 'collection', 'category'])
 export const keywordWatch = pgTable(
   'keyword_watch',
   (c) => ({
-    ...watchColumns(c),
+    ...watchColumns(),
     store: c.text().notNull(),
     keyword: c.text().notNull(),
     language_code: c.text().notNull(),
@@ -146,7 +146,7 @@ export const keywordWatch = pgTable(
 export const appWatch = pgTable(
   'app_watch',
   (c) => ({
-    ...watchColumns(c),
+    ...watchColumns(),
     store: c.text().notNull(),
     app_id: c.text().notNull(),
     label: c.text(),
@@ -209,7 +209,7 @@ export const appWatch = pgTable(
 export const chartWatch = pgTable(
   'chart_watch',
   (c) => ({
-    ...watchColumns(c),
+    ...watchColumns(),
     store: c.text().notNull().default('android_store'),
     collection: c.text().notNull(),
     category: c.text(),

@@ -1,4 +1,7 @@
-/** What a check found out about one assumption. */
+/** What the checks ask of a service, by free calls alone, and what they find out about one assumption. */
+import { RejectedError } from '../errors.ts'
+import type { AppDataClient } from '../service/client.ts'
+import type { FreeCall, Reply } from '../service/transport.ts'
 
 /** It is as the specification says; it is otherwise; or nobody can tell without buying. */
 export type Verdict = 'holds' | 'differs' | 'unknown'
@@ -16,20 +19,49 @@ export interface Finding {
   readonly isObstacle: boolean
 }
 
-export function holds(about: string, says: string): Finding {
-  return { about, verdict: 'holds', says, isObstacle: false }
+function findingOf(verdict: Verdict, isObstacle: boolean) {
+  return (about: string, says: string): Finding => ({ about, verdict, says, isObstacle })
+}
+export const holds = findingOf('holds', false)
+/** Says also what storerank does about it. */
+export const differs = findingOf('differs', false)
+export const unknown = findingOf('unknown', false)
+/** Says also what a person has to do. */
+export const obstacle = findingOf('differs', true)
+
+/** It holds, or it differs: each with its own sentences. */
+export function judge(about: string, isSo: boolean, says: string, otherwise: string): Finding {
+  return isSo ? holds(about, says) : differs(about, otherwise)
 }
 
-/** @param instead what storerank does about it, as a sentence */
-export function differs(about: string, says: string, instead: string): Finding {
-  return { about, verdict: 'differs', says: `${says} ${instead}`, isObstacle: false }
+export type FreeKind = FreeCall['kind']
+
+/** @throws what `askFree` throws */
+export function ask(client: AppDataClient, path: string, kind: FreeKind = 'reference'): Promise<Reply> {
+  return client.askFree({ kind, method: 'GET', path })
 }
 
-export function unknown(about: string, says: string): Finding {
-  return { about, verdict: 'unknown', says, isObstacle: false }
+const NOT_FOUND = 40400
+
+/**
+ * @returns null where the service does not have the path
+ * @throws what `askFree` throws for anything but a missing path
+ */
+export async function askIfOffered(
+  client: AppDataClient,
+  path: string,
+  kind?: FreeKind,
+): Promise<Reply | null> {
+  try {
+    return await ask(client, path, kind)
+  } catch (error) {
+    if (error instanceof RejectedError && error.statusCode === NOT_FOUND) return null
+    throw error
+  }
 }
 
-/** @param remedy what to do, as a sentence */
-export function obstacle(about: string, says: string, remedy: string): Finding {
-  return { about, verdict: 'differs', says: `${says} ${remedy}`, isObstacle: true }
+/** The rows of an answer; none where it has none. */
+export function rowsIn(reply: Reply | null): unknown[] {
+  const result = reply?.task?.result
+  return Array.isArray(result) ? result : []
 }

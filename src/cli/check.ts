@@ -1,6 +1,5 @@
 /** What `storerank check` does: asks what costs nothing, and buys one keyword of each store on request. */
-import { checkService } from '../check/check.ts'
-import type { CheckedService } from '../check/checked-service.ts'
+import { type CheckedService, checkService } from '../check/check.ts'
 import type { Finding, Verdict } from '../check/finding.ts'
 import { addTrialWatches, endTrial, priceTrial, readTrial, type Trial, watchesMore } from '../check/trial.ts'
 import { createCallGate } from '../db/call-gate.ts'
@@ -80,7 +79,7 @@ function findOut(context: CommandContext): Promise<Finding[]> {
     const postbackUrl = config.postbackUrl?.reveal() ?? null
     try {
       return await checkService(
-        { client, baseUrl, openNamed, installation, postbackUrl, proxy: config.proxy, signal },
+        { client, openNamed, installation, postbackUrl, proxy: config.proxy, signal },
         (what) => progress.phase(`asking for ${what}`),
       )
     } finally {

@@ -4,8 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import { checkService } from '../../src/check/check.ts'
-import type { CheckedService } from '../../src/check/checked-service.ts'
+import { type CheckedService, checkService } from '../../src/check/check.ts'
 import type { Finding } from '../../src/check/finding.ts'
 import { NO_PROXY } from '../../src/proxy.ts'
 import type { Deviation } from '../../src/sandbox/deviations.ts'
@@ -54,7 +53,6 @@ async function check(t: TestContext, choice: Choice = {}): Promise<Finding[]> {
   }
   const service: CheckedService = {
     client,
-    baseUrl: sandbox.url,
     openNamed: open,
     installation: INSTALLATION,
     postbackUrl: choice.postbackUrl ?? null,

@@ -3,17 +3,16 @@
  * and reports all wrong ones at once. It opens no connection and creates no folder. Each setting is declared
  * in settings.ts.
  */
-import { readFileSync, statSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { parseDuration } from './duration.ts'
-import { type Environment, readEnvFile } from './env-file.ts'
+import { type Environment, isOpenToAll, readEnvFile } from './env-file.ts'
 import { ConfigurationError } from './errors.ts'
 import type { ProxySettings } from './proxy.ts'
 import { Secret } from './secret.ts'
 import { DUMMY_HOST, type StoreNames } from './service/dialect.ts'
-import { isSetting, type Setting, type Shape } from './setting.ts'
+import { isLoopback, isSetting, type Setting, type Shape } from './setting.ts'
 import { checkNames } from './setting-names.ts'
-import { isLoopback, parseUrl } from './setting-values.ts'
 import { ALL_SETTINGS, RECONCILE_QUIET_DEFAULT, SETTINGS, type SettingValues } from './settings.ts'
 import { didYouMean } from './suggest.ts'
 import { whyNot } from './trouble.ts'
@@ -47,6 +46,12 @@ export interface Config extends Omit<SettingValues, 'service' | 'reports' | 'ale
 /** What the environment holds of our settings, before it is checked. */
 type Given = Readonly<Record<string, string>>
 
+/** Sentences about settings: what is wrong, and what is allowed, but hardly meant. */
+interface Remarks {
+  readonly problems: string[]
+  readonly notes: string[]
+}
+
 /**
  * Reads, checks and freezes the settings. An empty value counts as not set.
  *
@@ -56,28 +61,35 @@ type Given = Readonly<Record<string, string>>
  *   secret.
  */
 export function readConfig(given?: NodeJS.ProcessEnv, envFile?: string): Config {
-  const needsFile = given === undefined || envFile !== undefined
-  return checkSettings(needsFile ? readEnvFile(envFile, given ?? process.env) : { ...NO_FILE, env: given })
+  const environment: Environment =
+    given === undefined || envFile !== undefined
+      ? readEnvFile(envFile, given ?? process.env)
+      : { env: given, file: '', names: [], notes: [] }
+  return checkSettings(environment)
 }
 
-const NO_FILE = { file: '', names: [], notes: [] }
-
-function checkSettings({ env, notes: fileNotes, ...ofFile }: Environment): Config {
+function checkSettings({ env, notes, ...ofFile }: Environment): Config {
   const given = selectGiven(env)
-  const problems: string[] = []
-  const values = readShape(SETTINGS, given, problems) as SettingValues
-  const password = readPassword(given)
-  const names = checkNames(env, ofFile)
-  problems.push(...checkTogether(given), ...password.problems, ...names.problems)
-  if (problems.length > 0) throw describeProblems(problems)
+  const remarks: Remarks = { problems: [], notes: [...notes] }
+  const { service, ...values } = readShape(SETTINGS, given, remarks.problems) as SettingValues
+  checkTogether(given, remarks.problems)
+  const password = readPassword(given, remarks)
+  const misspelt = checkNames(env, ofFile, remarks)
+  noteIdle(given, remarks.notes)
+  if (remarks.problems.length > 0) throw describeProblems(remarks.problems)
+  const { url, login, stores } = service
+  const { folder } = values.reports
   return deepFreeze({
     ...values,
-    service: readService(values.service, password.value),
-    reports: values.reports.folder === null ? null : { ...values.reports, folder: values.reports.folder },
+    service:
+      url === null || login === null || password === null
+        ? null
+        : { url, login, password: new Secret(password), stores },
+    reports: folder === null ? null : { ...values.reports, folder },
     alerts: { ...values.alerts, secrets: collectAlertSecrets(env), proxy: values.proxy },
     pager: (env.PAGER ?? 'less').trim() || null,
-    misspelt: names.misspelt,
-    notes: [...fileNotes, ...password.notes, ...names.notes, ...noteDummies(given)],
+    misspelt,
+    notes: remarks.notes,
   })
 }
 
@@ -101,118 +113,93 @@ function readShape(shape: Shape, given: Given, problems: string[]): object {
 }
 
 function readSetting(setting: Setting<unknown>, given: Given, problems: string[]): unknown {
-  const text = given[setting.name] ?? setting.default
+  const { name, schema, secret } = setting
+  const text = given[name] ?? setting.default
   if (text === undefined) return null
-  const { data, error } = setting.schema.safeParse(text)
-  for (const { message } of error?.issues ?? []) problems.push(describeProblem(setting, message, text))
+  const { data, error } = schema.safeParse(text)
+  for (const { message } of error?.issues ?? []) {
+    // A URL with a name or a query in it may hold a password too, wherever a typing error has put it.
+    const isSecret = secret !== undefined || /[@?]/.test(text)
+    const shown = isSecret ? '' : `; it is ${JSON.stringify(text.slice(0, 80))}`
+    const choices = schema instanceof z.ZodEnum ? schema.options.map(String) : []
+    problems.push(`${name} ${message}${shown}.${didYouMean(text.toLowerCase(), choices)}`)
+  }
   return data
 }
 
-function describeProblem({ name, schema, secret }: Setting<unknown>, message: string, text: string): string {
-  // A URL with a name or a query in it may hold a password too, wherever a typing error has put it.
-  const isSecret = secret !== undefined || /[@?]/.test(text)
-  const shown = isSecret ? '' : `; it is ${JSON.stringify(text.slice(0, 80))}`
-  const choices = schema instanceof z.ZodEnum ? schema.options.map(String) : []
-  return `${name} ${message}${shown}.${didYouMean(text.toLowerCase(), choices)}`
-}
-
 function describeProblems(problems: readonly string[]): ConfigurationError {
-  const [first = ''] = problems
-  if (problems.length === 1) return new ConfigurationError(first)
+  const [first = '', ...others] = problems
+  if (others.length === 0) return new ConfigurationError(first)
   return new ConfigurationError(`${problems.length} settings are wrong:\n  ${problems.join('\n  ')}`)
 }
 
 /** Rules that span settings. They look at the raw values, so that one wrong setting hides none. */
-function checkTogether(given: Given): string[] {
-  const problems: string[] = []
-  if (given.APP_DATA_URL !== undefined) {
-    if (given.APP_DATA_LOGIN === undefined) problems.push('APP_DATA_LOGIN is needed with APP_DATA_URL.')
-    if (given.APP_DATA_PASSWORD === undefined && given.APP_DATA_PASSWORD_FILE === undefined) {
-      problems.push('APP_DATA_PASSWORD or APP_DATA_PASSWORD_FILE is needed with APP_DATA_URL.')
-    }
-  }
-  if (given.APP_DATA_PASSWORD !== undefined && given.APP_DATA_PASSWORD_FILE !== undefined) {
+function checkTogether(given: Given, problems: string[]): void {
+  const { APP_DATA_URL: url, APP_DATA_PASSWORD: password, APP_DATA_PASSWORD_FILE: file } = given
+  if (password !== undefined && file !== undefined)
     problems.push('APP_DATA_PASSWORD and APP_DATA_PASSWORD_FILE are both set: keep one of them.')
-  }
-  return [...problems, ...checkRemote(given)]
-}
-
-/** What is allowed only while the service is on loopback as well. */
-function checkRemote(given: Given): string[] {
-  if (given.APP_DATA_URL === undefined || isLoopback(parseUrl(given.APP_DATA_URL))) return []
-  const problems: string[] = []
-  if (given.POSTBACK_URL !== undefined && isLoopback(parseUrl(given.POSTBACK_URL))) {
+  if (url === undefined) return
+  if (given.APP_DATA_LOGIN === undefined) problems.push('APP_DATA_LOGIN is needed with APP_DATA_URL.')
+  if (password === undefined && file === undefined)
+    problems.push('APP_DATA_PASSWORD or APP_DATA_PASSWORD_FILE is needed with APP_DATA_URL.')
+  // The rest is allowed only while the service is on loopback as well.
+  if (isLoopback(URL.parse(url))) return
+  if (isLoopback(URL.parse(given.POSTBACK_URL ?? '')))
     problems.push('POSTBACK_URL must not be on loopback, where the service of APP_DATA_URL cannot reach it.')
-  }
   const quietMs = parseDuration(given.RECONCILE_QUIET ?? RECONCILE_QUIET_DEFAULT)
-  const isTooShort = quietMs !== null && quietMs < (parseDuration(RECONCILE_QUIET_DEFAULT) ?? 0)
-  if (isTooShort) {
+  if (quietMs !== null && quietMs < (parseDuration(RECONCILE_QUIET_DEFAULT) ?? 0)) {
     problems.push(
       `RECONCILE_QUIET must be at least ${RECONCILE_QUIET_DEFAULT} unless the service is on loopback: ` +
         'before that, a post that looks lost may still arrive and be paid for; ' +
         `it is "${given.RECONCILE_QUIET}".`,
     )
   }
-  return problems
 }
 
-/** What the service gives people to try calls with cannot be followed from a task to its result. */
-function noteDummies({ APP_DATA_URL: url = '' }: Given): string[] {
-  return parseUrl(url)?.hostname === DUMMY_HOST
-    ? [
-        `APP_DATA_URL is ${DUMMY_HOST}, which answers with dummies: nothing is measured there. ` +
-          'Use api.dataforseo.com.',
-      ]
-    : []
-}
-
-/** The password. A file that others can read is only noted: mounted secrets often are. */
-function readPassword(given: Given): { value?: string; problems: string[]; notes: string[] } {
-  const { APP_DATA_PASSWORD: value, APP_DATA_PASSWORD_FILE: file } = given
-  if (given.APP_DATA_URL === undefined) {
-    const idle = ['APP_DATA_LOGIN', 'APP_DATA_PASSWORD', 'APP_DATA_PASSWORD_FILE', 'APP_DATA_STORES'].filter(
-      (name) => given[name] !== undefined,
+/** What has no effect, or cannot measure anything. */
+function noteIdle(given: Given, notes: string[]): void {
+  if (given.APP_DATA_URL === undefined)
+    for (const name of ['APP_DATA_LOGIN', 'APP_DATA_PASSWORD', 'APP_DATA_PASSWORD_FILE', 'APP_DATA_STORES'])
+      if (given[name] !== undefined) notes.push(`${name} has no effect without APP_DATA_URL.`)
+  if (URL.parse(given.APP_DATA_URL ?? '')?.hostname === DUMMY_HOST)
+    notes.push(
+      `APP_DATA_URL is ${DUMMY_HOST}, which answers with dummies: nothing is measured there. ` +
+        'Use api.dataforseo.com.',
     )
-    return { problems: [], notes: idle.map((name) => `${name} has no effect without APP_DATA_URL.`) }
-  }
-  if (file === undefined) return { ...(value === undefined ? {} : { value }), problems: [], notes: [] }
-  try {
-    const content = readFileSync(file, 'utf8')
-      .replace(/^\uFEFF/, '')
-      .replace(/\r?\n$/, '')
-    if (content === '')
-      return { problems: [`APP_DATA_PASSWORD_FILE names an empty file: "${file}".`], notes: [] }
-    if (/[\r\n]/.test(content)) {
-      const problem = `APP_DATA_PASSWORD_FILE must hold the password in one line and nothing else: "${file}".`
-      return { problems: [problem], notes: [] }
-    }
-    const isOpenToAll = (statSync(file).mode & 0o004) !== 0
-    const note = `APP_DATA_PASSWORD_FILE can be read by every user of this machine: chmod 600 "${file}".`
-    return { value: content, problems: [], notes: isOpenToAll ? [note] : [] }
-  } catch (error) {
-    return { problems: [`APP_DATA_PASSWORD_FILE cannot be read: ${whyNot(error)}.`], notes: [] }
-  }
 }
 
-function readService(values: SettingValues['service'], password: string | undefined): Account | null {
-  const { url, login, stores } = values
-  if (url === null || login === null || password === undefined) return null
-  return { url, login, password: new Secret(password), stores }
+/** A file that others can read is only noted: mounted secrets often are. */
+function readPassword(given: Given, { problems, notes }: Remarks): string | null {
+  const { APP_DATA_PASSWORD: password = null, APP_DATA_PASSWORD_FILE: file } = given
+  if (file === undefined || given.APP_DATA_URL === undefined) return password
+  try {
+    const content = readFileSync(file, 'utf8').replace(/^\uFEFF|\r?\n$/g, '')
+    if (content === '') problems.push(`APP_DATA_PASSWORD_FILE names an empty file: "${file}".`)
+    if (/[\r\n]/.test(content))
+      problems.push(`APP_DATA_PASSWORD_FILE must hold the password in one line and nothing else: "${file}".`)
+    if (isOpenToAll(file))
+      notes.push(`APP_DATA_PASSWORD_FILE can be read by every user of this machine: chmod 600 "${file}".`)
+    return content
+  } catch (error) {
+    problems.push(`APP_DATA_PASSWORD_FILE cannot be read: ${whyNot(error)}.`)
+    return null
+  }
 }
 
 /** Channels name variables that begin so, which only the operator sets: no row reads another one. */
 function collectAlertSecrets(env: NodeJS.ProcessEnv): ReadonlyMap<string, Secret> {
-  const secrets = new Map<string, Secret>()
-  for (const [name, value = ''] of Object.entries(env))
-    if (/^ALERT_[A-Z0-9_]+$/.test(name) && value.trim() !== '') secrets.set(name, new Secret(value.trim()))
-  return secrets
+  const given = Object.entries(env).map(([name, value = '']) => [name, value.trim()] as const)
+  return new Map(
+    given
+      .filter(([name, value]) => /^ALERT_[A-Z0-9_]+$/.test(name) && value !== '')
+      .map(([name, value]) => [name, new Secret(value)]),
+  )
 }
 
 /** Freezes plain objects and lists: a Secret cannot be changed, and a Map not be frozen. */
 function deepFreeze<T extends object>(value: T): T {
   for (const part of Object.values(value))
-    if (part !== null && (Array.isArray(part) || Object.getPrototypeOf(part) === Object.prototype))
-      deepFreeze(part)
+    if (Array.isArray(part) || (part && Object.getPrototypeOf(part) === Object.prototype)) deepFreeze(part)
   return Object.freeze(value)
 }
 

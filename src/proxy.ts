@@ -3,10 +3,10 @@
  * encrypted. Loopback and what NO_PROXY names are always called straight, and so are the database and the
  * mail server.
  */
-import { type buildConnector, type Dispatcher, Pool, ProxyAgent } from 'undici'
+import { Agent, type buildConnector, type Dispatcher, Pool, ProxyAgent } from 'undici'
 import { ProxyError } from './errors.ts'
 import type { Secret } from './secret.ts'
-import { isLoopback } from './setting-values.ts'
+import { isLoopback } from './setting.ts'
 
 export interface ProxySettings {
   readonly url: Secret | null
@@ -35,6 +35,12 @@ export function proxyOf(url: URL, { url: proxy, bypass }: ProxySettings): string
  */
 export function openProxy(uri: string, options: Omit<ProxyAgent.Options, 'uri'> = {}): ProxyAgent {
   return new ProxyAgent({ ...options, uri, clientFactory: connectToProxy })
+}
+
+/** Connections to where a URL leads, by the way that the settings say. The caller destroys it. */
+export function openWay(url: URL, settings: ProxySettings): Dispatcher {
+  const proxy = proxyOf(url, settings)
+  return proxy === null ? new Agent() : openProxy(proxy)
 }
 
 /** What keeps the proxy itself from being reached is told apart from what is of the other side. */

@@ -1,6 +1,11 @@
-/** What a setting is: everything that is known of one stands in its declaration (settings.ts). */
-import type { z } from 'zod'
+/** What a setting is, and the rules of single ones: each turns a text into a value, or says what it must be. */
+import { z } from 'zod'
+import { parseDatabaseUrl } from './database-url.ts'
+import { parseDuration } from './duration.ts'
+import { ConfigurationError } from './errors.ts'
+import { Secret } from './secret.ts'
 
+/** Everything that is known of a setting stands in its declaration (settings.ts). */
 export interface Setting<Value> {
   /** The variable of the environment. */
   readonly name: string
@@ -16,8 +21,7 @@ export interface Setting<Value> {
   readonly secret?: 'whole' | 'in part'
   /**
    * Every variable that begins so is meant for storerank: one that is no setting is refused. To be given
-   * where the name is shorter than 13 letters, because near misses of such a name are noted alone. `ALERT_`
-   * begins the secrets of channels.
+   * where the name is shorter than 13 letters, because near misses of such a name are noted alone.
    */
   readonly prefix?: string
   /** Other programs read it too, in small letters as well. */
@@ -28,12 +32,8 @@ export interface Setting<Value> {
 
 type Declared<Value> = Omit<Setting<Value>, 'name'>
 
-/** Declares a setting with a default. */
-export function setting<Value>(
-  name: string,
-  declared: Declared<Value> & { readonly default: string },
-): Setting<Value>
-/** Declares a setting that is null when it is not set. */
+/** Declares a setting: without a default it is null when it is not set. */
+export function setting<Value>(name: string, declared: Declared<Value> & { default: string }): Setting<Value>
 export function setting<Value>(name: string, declared: Declared<Value>): Setting<Value | null>
 export function setting<Value>(name: string, declared: Declared<Value>): Setting<Value> {
   return { name, ...declared }
@@ -64,4 +64,124 @@ export function isSetting(part: Setting<unknown> | Shape): part is Setting<unkno
 /** Every setting of a shape, in its order. */
 export function listSettings(shape: Shape): Setting<unknown>[] {
   return Object.values(shape).flatMap((part) => (isSetting(part) ? [part] : listSettings(part)))
+}
+
+/** A text that `parse` turns into a value, or into null where it breaks the rule `must …`. */
+export function rule<Value>(must: string, parse: (text: string) => Value | null): z.ZodType<Value, string> {
+  return z.string().transform((text, context) => {
+    const value = parse(text)
+    if (value !== null) return value
+    context.addIssue(must)
+    return z.NEVER
+  })
+}
+
+const MICROS_PER_USD = 1_000_000
+
+/**
+ * Micro-dollars of a decimal amount such as `5` or `0.0012`, exact: no float ever holds the dollars. Null
+ * when it is not one, has more than six decimals, or is a billion dollars and more.
+ */
+export function parseUsdMicros(text: string): number | null {
+  const [, dollars, decimals = ''] = /^(\d{1,9})(?:\.(\d{1,6}))?$/.exec(text) ?? []
+  return dollars === undefined ? null : Number(dollars) * MICROS_PER_USD + Number(decimals.padEnd(6, '0'))
+}
+
+/** Micro-dollars. */
+export const usd = () =>
+  rule('must be an amount in dollars such as 5 or 0.25, with at most six decimals', parseUsdMicros)
+
+/** Both bounds are allowed. */
+export function wholeNumber(min: number, max: number) {
+  return rule(`must be a whole number from ${min} to ${max}`, (text) => {
+    const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
+    return value >= min && value <= max ? value : null
+  })
+}
+
+/** Both bounds as a person writes them. */
+export function duration(max: string, min = '0s') {
+  const range =
+    min === '0s' ? `of at most ${max}, such as 90s, 20m or 2h` : `from ${min} to ${max}, such as 400d`
+  return rule(`must be a duration ${range}`, (text) => {
+    const ms = parseDuration(text)
+    const isWithin = ms !== null && ms >= (parseDuration(min) ?? 0) && ms <= (parseDuration(max) ?? 0)
+    return isWithin ? ms : null
+  })
+}
+
+export function databaseUrl(): z.ZodType<Secret, string> {
+  return z.string().transform((text, context) => {
+    try {
+      parseDatabaseUrl(text)
+      return new Secret(text)
+    } catch (error) {
+      if (!(error instanceof ConfigurationError)) throw error
+      context.addIssue(error.message)
+      return z.NEVER
+    }
+  })
+}
+
+/** The address without a slash at its end. */
+export const serviceUrl = () =>
+  rule(
+    'must be the address of the service such as https://api.example.com: https (http only on loopback), ' +
+      'without login, query or the /v3 that begins every path',
+    (text) => {
+      const url = URL.parse(text)
+      if (url === null || !isSafe(url)) return null
+      const address = url.origin + url.pathname.replace(/\/+$/, '')
+      const isBare = [url.username, url.password, url.search, url.hash].every((part) => part === '')
+      return isBare && !address.endsWith('/v3') ? address : null
+    },
+  )
+
+export const postbackUrl = () =>
+  rule(
+    'must be the address at which the service reaches `storerank start --listen`, such as ' +
+      'https://ranks.example.com/hooks/ and a secret: https (http only on loopback), without login, ' +
+      'query or fragment, ending in 24 or more letters, digits, - or _ as `openssl rand -hex 24` makes them',
+    (text) => {
+      const url = URL.parse(text)
+      if (url === null || !isSafe(url)) return null
+      const isBare = url.href === url.origin + url.pathname
+      return isBare && /\/[\w-]{24,}$/.test(url.pathname) ? new Secret(url.href) : null
+    },
+  )
+
+/** @param must what an address that is not called by http or https must be */
+export const webUrl = (must: string) =>
+  rule(must, (text) => (/^https?:$/.test(URL.parse(text)?.protocol ?? '') ? new Secret(text) : null))
+
+export const mailServer = () =>
+  rule(
+    'must be the address of a mail server such as smtps://login:password@mail.example.com or ' +
+      'smtp://mail.example.com:587',
+    (text) => {
+      const url = URL.parse(text)
+      const isBare = url?.search === '' && ['', '/'].includes(url.pathname) && url.hostname !== ''
+      return isBare && /^smtps?:$/.test(url.protocol) ? new Secret(text) : null
+    },
+  )
+
+/** `ranks@example.com`, or `Ranks <ranks@example.com>`. */
+export const mailSender = () =>
+  rule('must be the address from which alerts are sent, such as ranks@example.com', (text) =>
+    /^[^\s@<>]+@[^\s@<>]+$|^[^<>@\r\n]+ <[^\s@<>]+@[^\s@<>]+>$/.test(text) ? text : null,
+  )
+
+export const hostNames = () =>
+  rule('must be names of hosts, or addresses, with commas between', (text): readonly string[] | null => {
+    const hosts = text === '' ? [] : text.split(',').map((host) => host.trim().toLowerCase())
+    return hosts.every((host) => /^[a-z0-9._:-]+$/.test(host)) ? hosts : null
+  })
+
+/** Whether what is sent there cannot be read on the way. */
+function isSafe(url: URL): boolean {
+  return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url))
+}
+
+export function isLoopback(url: URL | null): boolean {
+  return url !== null && /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(url.hostname)
 }

@@ -8,21 +8,24 @@ import { z } from 'zod'
 import { parseListenAddress } from './listen-address.ts'
 import { LOG_LEVELS } from './log.ts'
 import { readStoreNames } from './service/dialect.ts'
-import { type Group, listSettings, type Shape, setting, type Values } from './setting.ts'
 import {
   databaseUrl,
   duration,
+  type Group,
   hostNames,
+  listSettings,
   mailSender,
   mailServer,
   postbackUrl,
-  proxyUrl,
   rule,
+  type Shape,
   serviceUrl,
+  setting,
   usd,
+  type Values,
   webUrl,
   wholeNumber,
-} from './setting-values.ts'
+} from './setting.ts'
 import { TIMINGS } from './timings.ts'
 
 /** Longer than TCP may deliver what its sender gave up (docs/protocol.md: What is not promised). */
@@ -91,8 +94,7 @@ export const SETTINGS = {
         stores: setting('APP_DATA_STORES', {
           help:
             'What its paths call the two stores, where it has another address than DataForSEO or ' +
-            'DataForApps ' +
-            'gave it.',
+            'DataForApps gave it.',
           schema: rule(
             'must be what the paths of the service call the iOS store and the Android store, ' +
               'such as apple,google',
@@ -133,7 +135,7 @@ export const SETTINGS = {
         help:
           'A proxy by which the service, receivers and the heartbeat are called where they are https. ' +
           'Database and mail are not.',
-        schema: proxyUrl(),
+        schema: webUrl('must be the address of a proxy such as http://proxy.internal:3128'),
         example: 'http://login:password@proxy.internal:3128',
         secret: 'in part',
         isCommon: true,
@@ -159,7 +161,7 @@ export const SETTINGS = {
     }),
     heartbeatUrl: setting('HEARTBEAT_URL', {
       help: 'Called after each successful `run`, and each minute by a `start` that is well.',
-      schema: webUrl(),
+      schema: webUrl('must be an address that a GET of http or https may be sent to'),
       example: 'https://beats.example.com/your-id',
       secret: 'whole',
     }),

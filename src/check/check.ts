@@ -2,9 +2,9 @@
  * Holds what storerank relies on against a service, by calls that cost nothing. Where it cannot go on,
  * because the login or the names of the stores are wrong, it says only that.
  */
-import { Agent, request } from 'undici'
+import { request } from 'undici'
 import { AccountError } from '../errors.ts'
-import { openProxy, type ProxySettings, proxyOf } from '../proxy.ts'
+import { openWay, type ProxySettings } from '../proxy.ts'
 import type { AppDataClient } from '../service/client.ts'
 import { findObstacle } from '../trouble.ts'
 import { checkAccount, checkCodes, checkFailures, checkStatus } from './appendix.ts'
@@ -58,13 +58,12 @@ export async function checkService(
 const RECEIVER_TIMEOUT_MS = 10_000
 
 /** Whether the address of webhooks answers from here. Whether the service reaches it, only a task tells. */
-async function checkReceiver({ postbackUrl, proxy: settings, signal }: CheckedService): Promise<Finding> {
+async function checkReceiver({ postbackUrl, proxy, signal }: CheckedService): Promise<Finding> {
   const about = 'POSTBACK_URL'
   if (postbackUrl === null) return holds(about, 'Not set: results are fetched, and not delivered.')
   // Without the secret, which is the last segment of its path: the receiver answers 404, and takes nothing.
   const { origin } = new URL(postbackUrl)
-  const proxy = proxyOf(new URL(origin), settings)
-  const dispatcher = proxy === null ? new Agent() : openProxy(proxy)
+  const dispatcher = openWay(new URL(origin), proxy)
   try {
     const timeout = AbortSignal.timeout(RECEIVER_TIMEOUT_MS)
     const { statusCode, body } = await request(origin, {

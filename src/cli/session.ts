@@ -5,7 +5,7 @@ import { describeFewConnections } from '../db/connections.ts'
 import type { Database } from '../db/database.ts'
 import { describeDistance, measureRoundTrip } from '../db/round-trip.ts'
 import { UnavailableError } from '../errors.ts'
-import { readLackOfRoom, readReadOnly } from '../monitor/sources/operation.ts'
+import { readTold } from '../monitor/probes.ts'
 import type { JobContext } from '../queue/job.ts'
 import { openQueue } from '../queue/queue.ts'
 import { nameRunner } from '../queue/runner.ts'
@@ -43,7 +43,7 @@ export async function openWorkSession(context: CommandContext): Promise<WorkSess
 
 /** A server without room, and a standby, answer and refuse what writes. */
 async function requireChanges(db: Database): Promise<void> {
-  const reason = (await readReadOnly(db)) ?? (await readLackOfRoom(db))
+  const reason = (await readTold(db, 'read_only')) ?? (await readTold(db, 'no_room'))
   if (reason !== null) throw new UnavailableError(reason)
 }
 

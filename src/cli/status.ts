@@ -97,7 +97,7 @@ async function readStatus(db: Database, context: CommandContext) {
   return {
     troubles: findTroubles(figures),
     runs: await readLastRuns(db),
-    backlog: listBacklog(figures.work.open),
+    backlog: listBacklog(Object.values(figures.work)),
     service: figures.service,
     outstanding: await readOutstandingOf(db, figures, context.config.reconcileQuietMs),
     budgets: figures.budgets,
@@ -115,9 +115,9 @@ async function readOutstandingOf(
   const waits = await readWaitingAttempts(db.sql)
   const unknown = await readUnknownPosts(db.sql, quietMs)
   return {
-    planned: Math.max(0, planned - waits.waiting),
-    posting,
-    posted,
+    planned: Math.max(0, planned.count - waits.waiting),
+    posting: posting.count,
+    posted: posted.count,
     ...waits,
     ...unknown,
     outage,

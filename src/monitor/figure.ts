@@ -1,9 +1,10 @@
 /**
- * What an operator watches is declared once: a source is what one statement reads, with the metrics that show
- * it, and with what is wrong about it. The metrics, `status` and `status --check` follow from that.
+ * What an operator watches is declared once: a source is what is read, with the metrics that show it, and with
+ * what is wrong about it. The metrics, `status` and `status --check` follow from that.
  */
 import type { Database } from '../db/database.ts'
 import type { OverallBudget } from '../plan/admission.ts'
+import type { OpenWork } from '../report/status.ts'
 
 /** What the figures are held against. */
 export interface MonitorSettings {
@@ -15,6 +16,34 @@ export interface MonitorSettings {
   readonly isOneRun?: boolean
 }
 
+/** The rows of the view `open_work`, which has all of these. */
+export type Open = Readonly<
+  Record<
+    | 'unplanned'
+    | 'planned'
+    | 'posting'
+    | 'posted'
+    | 'budget_cut'
+    | 'overdue'
+    | 'unknown_post'
+    | 'held_post'
+    | 'refused_task'
+    | 'restored'
+    | 'no_run'
+    | 'no_room'
+    | 'read_only'
+    | 'clock',
+    OpenWork
+  >
+>
+
+/** What a source reads by. */
+interface Look {
+  readonly db: Database
+  readonly settings: MonitorSettings
+  readonly open: Open
+}
+
 export interface Sample {
   readonly value: number
   readonly labels?: Readonly<Record<string, string>>
@@ -24,42 +53,35 @@ export interface Sample {
  * A metric. No label is called `job` or `instance`: Prometheus sets these two by itself, and renames ours to
  * `exported_job`.
  */
-interface Figure<Read> {
+export interface Figure<Read> {
   readonly help: string
   readonly labels?: readonly string[]
   /** A number without labels; null: it is not known. */
   value(read: Read, at: Date): number | null | readonly Sample[]
 }
 
-export interface Situation {
+interface Situation {
   readonly at: Date
   /** Whether an outage or a restore holds posting back, which is a trouble of its own. */
   readonly isHeld: boolean
 }
 
-interface Complaint<Read> {
-  /** A sentence that says what to do, or several; null where nothing is wrong. */
-  says(read: Read, situation: Situation): string | readonly string[] | null
-}
-
 export interface Source<Read> {
-  read(db: Database, settings: MonitorSettings): Promise<Read>
+  read(look: Look): Read | Promise<Read>
   /** By name. */
   readonly figures?: Readonly<Record<string, Figure<Read>>>
-  /** By kind, the most urgent first. Kinds are stable: monitoring may match them. */
-  readonly troubles?: Readonly<Record<string, Complaint<Read>['says']>>
+  /**
+   * By kind, the most urgent first: a sentence that says what to do, or several; null where nothing is wrong.
+   * Kinds are stable: monitoring may match them.
+   */
+  readonly troubles?: Readonly<
+    Record<string, (read: Read, situation: Situation) => string | readonly string[] | null>
+  >
 }
 
 /** Declares a source. */
 export function source<Read>(declared: Source<Read>): Source<Read> {
   return declared
-}
-
-export const USD = 1_000_000
-const HOUR_MS = 3_600_000
-
-export function isOlder(instant: Date | null, now: Date, hours: number): boolean {
-  return instant !== null && now.getTime() - instant.getTime() > hours * HOUR_MS
 }
 
 /** Seconds since an instant; null without one. */

@@ -2,7 +2,8 @@
 import pLimit from 'p-limit'
 import type { Database } from '../db/database.ts'
 import { oneRow } from '../db/one-row.ts'
-import type { MonitorSettings, Source } from './figure.ts'
+import { readOpenWork } from '../report/status.ts'
+import type { Figure, MonitorSettings, Open, Source } from './figure.ts'
 import { account, books, budgets, money } from './sources/money.ts'
 import {
   clock,
@@ -41,10 +42,8 @@ const SOURCES = {
   service,
 }
 
-type Read<Of> = Of extends Source<infer Read> ? Read : never
-
 export type Figures = { readonly at: Date } & {
-  readonly [Name in keyof typeof SOURCES]: Read<(typeof SOURCES)[Name]>
+  readonly [Name in keyof typeof SOURCES]: (typeof SOURCES)[Name] extends Source<infer Read> ? Read : never
 }
 
 /** With few connections, and in a third of the round trips. */
@@ -53,26 +52,20 @@ const SOURCES_AT_ONCE = 3
 const SOURCE_LIST = Object.entries<Source<unknown>>(SOURCES) as [keyof typeof SOURCES, Source<unknown>][]
 
 export async function readFigures(db: Database, settings: MonitorSettings): Promise<Figures> {
-  const read: Record<string, unknown> = {
-    ...oneRow(await db.sql<{ at: Date }[]>`select clock_timestamp() as at`),
-  }
+  const { at } = oneRow(await db.sql<{ at: Date }[]>`select clock_timestamp() as at`)
+  const rows = await readOpenWork(db)
+  const open = Object.fromEntries(rows.map((row) => [row.kind, row])) as Open
   const inTurn = pLimit(SOURCES_AT_ONCE)
-  const reading = SOURCE_LIST.map(([name, source]) =>
-    inTurn(async () => {
-      read[name] = await source.read(db, settings)
-    }),
-  )
-  await Promise.all(reading)
-  return read as Figures
+  const read = await inTurn.map(SOURCE_LIST, async ([name, source]) => [
+    name,
+    await source.read({ db, settings, open }),
+  ])
+  return { at, ...Object.fromEntries(read) }
 }
 
-/** Each metric of the database, read of all figures. */
-export const METRICS = SOURCE_LIST.flatMap(([source, { figures = {} }]) =>
-  Object.entries(figures).map(([name, { help, labels, value }]) => ({
-    ...{ name, help, labels },
-    value: (read: Figures) => value(read[source], read.at),
-  })),
-)
+interface Metric extends Figure<Figures> {
+  readonly name: string
+}
 
 /** What the lines of `status --check` begin with. */
 export const TROUBLE_KINDS = SOURCE_LIST.flatMap(([, { troubles = {} }]) => Object.keys(troubles))
@@ -92,3 +85,23 @@ export function findTroubles(figures: Figures): Trouble[] {
     }),
   )
 }
+
+/** Each metric of the database, read of all figures. */
+export const METRICS: readonly Metric[] = [
+  ...SOURCE_LIST.flatMap(([source, { figures = {} }]) =>
+    Object.entries(figures).map(([name, figure]) => ({
+      ...figure,
+      name,
+      value: (read: Figures) => figure.value(read[source], read.at),
+    })),
+  ),
+  {
+    name: 'troubles',
+    help: 'What `storerank status --check` finds wrong, by kind.',
+    labels: ['kind'],
+    value: (figures) => {
+      const byKind = Map.groupBy(findTroubles(figures), ({ kind }) => kind)
+      return [...byKind].map(([kind, { length }]) => ({ labels: { kind }, value: length }))
+    },
+  },
+]

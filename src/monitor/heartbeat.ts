@@ -3,38 +3,31 @@
  * call itself.
  */
 import type { Logger } from 'pino'
-import { Agent, fetch, type Response } from 'undici'
-import { NO_PROXY, openProxy, type ProxySettings, proxyOf } from '../proxy.ts'
+import { fetch, type Response } from 'undici'
+import { NO_PROXY, openWay, type ProxySettings } from '../proxy.ts'
 import { describeStatus, secretsOf } from '../reply.ts'
 import type { Secret } from '../secret.ts'
 import { describeUnreachable } from '../trouble.ts'
 
 const PARTY = 'The receiver of HEARTBEAT_URL'
 const TIMEOUT_MS = 10_000
+/** Of an answer no more is read. */
 const MOST_CHARACTERS = 4096
 
 /** Never throws: a heartbeat that fails is the other side's to notice. */
 export async function sendHeartbeat(
-  url: Secret,
+  secret: Secret,
   log: Logger,
   settings: ProxySettings = NO_PROXY,
 ): Promise<void> {
-  const proxy = proxyOf(new URL(url.reveal()), settings)
-  const dispatcher = proxy === null ? new Agent() : openProxy(proxy)
+  const url = new URL(secret.reveal())
+  const dispatcher = openWay(url, settings)
   try {
-    const response = await fetch(url.reveal(), {
-      dispatcher,
-      signal: AbortSignal.timeout(TIMEOUT_MS),
-      redirect: 'follow',
-    })
+    const response = await fetch(url, { dispatcher, signal: AbortSignal.timeout(TIMEOUT_MS) })
     if (response.ok) return await response.body?.cancel()
-    const reason = describeStatus(
-      PARTY,
-      response.status,
-      await readStart(response),
-      secretsOf(new URL(url.reveal())),
-    )
-    log.warn({ httpStatus: response.status, reason }, 'the heartbeat was refused')
+    const { status: httpStatus } = response
+    const reason = describeStatus(PARTY, httpStatus, await readStart(response), secretsOf(url))
+    log.warn({ httpStatus, reason }, 'the heartbeat was refused')
   } catch (error) {
     log.warn({ reason: describeUnreachable(PARTY, error) }, 'the heartbeat could not be sent')
   } finally {
@@ -42,15 +35,11 @@ export async function sendHeartbeat(
   }
 }
 
-/** Of an answer no more is read. */
-async function readStart(response: Response): Promise<string> {
-  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
+async function readStart({ body }: Response): Promise<string> {
   let text = ''
-  while (text.length < MOST_CHARACTERS) {
-    const { done = true, value = '' } = (await reader?.read()) ?? {}
-    if (done) return text
-    text += value
+  for await (const piece of body?.pipeThrough(new TextDecoderStream()) ?? []) {
+    text += piece
+    if (text.length >= MOST_CHARACTERS) break
   }
-  await reader?.cancel()
   return text
 }

@@ -6,10 +6,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import type { Database } from '../db/database.ts'
 import { nameSchema } from '../db/migrate.ts'
-import { readProblemCounts } from '../report/status.ts'
+import { type ProblemCount, readProblemCounts } from '../report/status.ts'
 import { TIMINGS } from '../timings.ts'
 import type { MonitorSettings, Sample } from './figure.ts'
-import { type Figures, findTroubles, METRICS, readFigures } from './figures.ts'
+import { type Figures, METRICS, readFigures } from './figures.ts'
 import { createStoredResults } from './stored-results.ts'
 
 export interface Metrics {
@@ -23,10 +23,17 @@ export interface Metrics {
 }
 
 const FRESH_MS = 10_000
-/** Problems are read less often than the figures: they take more statements, and change slowly. */
+/** Problems are read less often than the figures: they take more time, and change slowly. */
 const PROBLEMS_PAUSE_TIMES = 6
 /** Half of what Prometheus waits by itself: a database that does not answer within that time is not up. */
 const ANSWER_MS = 5_000
+
+/** What was read of the database at once. */
+interface Look {
+  readonly figures: Figures
+  readonly problems: readonly ProblemCount[]
+  readonly roundTripMs: number
+}
 
 /**
  * @param freshMs how old the figures may be
@@ -40,42 +47,43 @@ export function createMetrics(
   answerMs = ANSWER_MS,
   storingMs = TIMINGS.ledgerHoldMs,
 ): Metrics {
-  const registry = new Registry()
-  if (!settings.isOneRun) collectDefaultMetrics({ register: registry })
-  showBuild(registry)
-  const shown = showFigures(registry)
-  const ofProcess = showProcess(registry, db)
-  const stored = createStoredResults(registry, db, storingMs)
-  const problems = showProblems(registry, db, freshMs * PROBLEMS_PAUSE_TIMES)
-  let latest: { readonly figures: Promise<Figures>; endedMs: number } | null = null
+  const ofProcess = showProcess(db, settings)
+  const stored = createStoredResults(ofProcess, db, storingMs)
+  let latest: { readonly look: Promise<Look>; endedMs: number } | null = null
+  let counted: { readonly problems: readonly ProblemCount[]; readonly atMs: number } | null = null
 
-  const look = async () => {
-    await ofProcess.measureRoundTrip()
+  const countProblems = async () => {
+    if (counted === null || performance.now() - counted.atMs >= freshMs * PROBLEMS_PAUSE_TIMES)
+      counted = { problems: await readProblemCounts(db), atMs: performance.now() }
+    return counted.problems
+  }
+  const look = async (): Promise<Look> => {
+    const beganMs = performance.now()
+    await db.sql`select`
+    const roundTripMs = performance.now() - beganMs
     const figures = await readFigures(db, settings)
     await stored.observe()
-    await problems.observe()
-    shown.set(figures)
-    return figures
+    return { figures, problems: await countProblems(), roundTripMs }
   }
   // A look that hangs is waited for, and no other one begins beside it.
-  const read = (): Promise<Figures> => {
-    if (latest !== null && performance.now() - latest.endedMs <= freshMs) return latest.figures
-    const begun = { figures: look(), endedMs: Number.POSITIVE_INFINITY }
+  const lookOnce = (): Promise<Look> => {
+    if (latest !== null && performance.now() - latest.endedMs <= freshMs) return latest.look
+    const begun = { look: look(), endedMs: Number.POSITIVE_INFINITY }
     const end = () => {
       begun.endedMs = performance.now()
     }
-    begun.figures.then(end, end)
+    begun.look.then(end, end)
     latest = begun
-    return begun.figures
+    return begun.look
   }
   return {
-    read,
+    read: async () => (await lookOnce()).figures,
     render: async () => {
-      const answered = read().catch(() => null)
-      const figures = await Promise.race([answered, sleep(answerMs, null, { ref: false })])
-      if (figures === null) for (const each of [shown, problems, ofProcess]) each.forget()
-      ofProcess.set(figures?.readOnly === null)
-      return registry.metrics()
+      const answered = lookOnce().catch(() => null)
+      const seen = await Promise.race([answered, sleep(answerMs, null, { ref: false })])
+      const up = showUp(seen?.figures.readOnly === null)
+      const registries = seen === null ? [up, ofProcess] : [up, ofProcess, showLook(seen)]
+      return Registry.merge(registries).metrics()
     },
   }
 }
@@ -83,113 +91,80 @@ export function createMetrics(
 /**
  * The text of a process that never had a database to ask: `storerank_database_up 0`, and nothing beside it.
  */
-export async function renderNoFigures(): Promise<string> {
+export function renderNoFigures(): Promise<string> {
+  return showUp(false).metrics()
+}
+
+function show(
+  registry: Registry,
+  { name, help, labels = [] }: { name: string; help: string; labels?: readonly string[] },
+  value: number | null | readonly Sample[],
+): void {
+  const gauge = new Gauge({ name: `storerank_${name}`, help, labelNames: labels, registers: [registry] })
+  // One without labels is 0 by itself, which would say that all is well.
+  if (value === null && labels.length === 0) gauge.remove()
+  const samples = typeof value === 'number' ? [{ value }] : (value ?? [])
+  for (const sample of samples) gauge.set(sample.labels ?? {}, sample.value)
+}
+
+function showUp(isUp: boolean): Registry {
   const registry = new Registry()
-  createDatabaseUp(registry).set(0)
-  return registry.metrics()
-}
-
-function createGauge(registry: Registry, name: string, help: string, labels: readonly string[] = []) {
-  return new Gauge({ name: `storerank_${name}`, help, labelNames: [...labels], registers: [registry] })
-}
-
-function createDatabaseUp(registry: Registry): Gauge {
   const help =
     'Whether the database was asked, answered, and takes changes; without an answer its figures are missing.'
-  return createGauge(registry, 'database_up', help)
+  show(registry, { name: 'database_up', help }, isUp ? 1 : 0)
+  return registry
 }
 
-function showBuild(registry: Registry): void {
-  const help = 'The version of storerank, and its schema: how many migrations, and the hash of its objects.'
-  createGauge(registry, 'build_info', help, ['version', 'schema']).set(nameSchema(), 1)
-}
-
-const TROUBLES: (typeof METRICS)[number] = {
-  name: 'troubles',
-  help: 'What `storerank status --check` finds wrong, by kind.',
-  labels: ['kind'],
-  value: (figures) =>
-    [...Map.groupBy(findTroubles(figures), ({ kind }) => kind)].map(([kind, { length }]) => ({
-      labels: { kind },
-      value: length,
-    })),
-}
-
-function showFigures(registry: Registry) {
-  const gauges = [...METRICS, TROUBLES].map(({ name, help, labels, value }) => ({
-    value,
-    isLabelled: labels !== undefined,
-    gauge: createGauge(registry, name, help, labels),
-  }))
-  return {
-    set: (figures: Figures) => {
-      for (const { gauge, value } of gauges) {
-        gauge.reset()
-        const known = value(figures) ?? []
-        const samples: readonly Sample[] = typeof known === 'number' ? [{ value: known }] : known
-        for (const sample of samples) gauge.set(sample.labels ?? {}, sample.value)
-      }
-    },
-    /** A gauge without labels is 0 after a reset, which would say that all is well. */
-    forget: () => {
-      for (const { gauge, isLabelled } of gauges) isLabelled ? gauge.reset() : gauge.remove()
-    },
+function showLook({ figures, problems, roundTripMs }: Look): Registry {
+  const registry = new Registry()
+  for (const metric of METRICS) show(registry, metric, metric.value(figures))
+  const ofProblems = {
+    name: 'problems',
+    help:
+      'Rows of watch_problem, task_problem and audit_problem by kind, up to 1,000 of a kind; kinds without a ' +
+      'row have no series.',
+    labels: ['view', 'kind'],
   }
+  show(
+    registry,
+    ofProblems,
+    problems.map(({ count, ...labels }) => ({ labels, value: count })),
+  )
+  const roundTrip = {
+    name: 'database_round_trip_seconds',
+    help: 'The time of an empty statement, with the wait for a connection.',
+  }
+  show(registry, roundTrip, roundTripMs / 1000)
+  return registry
 }
 
-/** What the process knows of its own database sessions. */
-function showProcess(registry: Registry, db: Database) {
-  const statements = new Counter({
+/** Which version it is, and what the process knows of itself and of its database sessions. */
+function showProcess(db: Database, { isOneRun }: MonitorSettings): Registry {
+  const registry = new Registry()
+  const registers = [registry]
+  if (!isOneRun) collectDefaultMetrics({ register: registry })
+  const build = {
+    name: 'build_info',
+    help: 'The version of storerank, and its schema: how many migrations, and the hash of its objects.',
+    labels: ['version', 'schema'],
+  }
+  show(registry, build, [{ labels: { ...nameSchema() }, value: 1 }])
+  new Counter({
     name: 'storerank_database_statements_total',
     help: 'Statements and transactions of this process since it began.',
-    registers: [registry],
+    registers,
+    collect() {
+      this.reset()
+      this.inc(db.load().statements)
+    },
   })
-  const waiting = createGauge(
-    registry,
-    'database_pool_waiting',
-    'Statements of this process that wait for a connection.',
-  )
-  const roundTrip = createGauge(
-    registry,
-    'database_round_trip_seconds',
-    'The time of an empty statement, with the wait for a connection.',
-  )
-  const databaseUp = createDatabaseUp(registry)
-  return {
-    measureRoundTrip: async () => {
-      const began = performance.now()
-      await db.sql`select`
-      roundTrip.set((performance.now() - began) / 1000)
+  new Gauge({
+    name: 'storerank_database_pool_waiting',
+    help: 'Statements of this process that wait for a connection.',
+    registers,
+    collect() {
+      this.set(db.load().waiting)
     },
-    set: (isUp: boolean) => {
-      databaseUp.set(isUp ? 1 : 0)
-      const load = db.load()
-      statements.reset()
-      statements.inc(load.statements)
-      waiting.set(load.waiting)
-    },
-    forget: () => roundTrip.remove(),
-  }
-}
-
-/** The problems that `status` shows, and those of audits. */
-function showProblems(registry: Registry, db: Database, freshMs: number) {
-  const help =
-    'Rows of watch_problem, task_problem and audit_problem by kind, up to 1,000 of a kind; kinds without a ' +
-    'row have no series.'
-  const gauge = createGauge(registry, 'problems', help, ['view', 'kind'])
-  let readMs = Number.NEGATIVE_INFINITY
-  return {
-    observe: async () => {
-      if (performance.now() - readMs < freshMs) return
-      const counts = await readProblemCounts(db)
-      gauge.reset()
-      for (const { view, kind, count } of counts) gauge.set({ view, kind }, count)
-      readMs = performance.now()
-    },
-    forget: () => {
-      gauge.reset()
-      readMs = Number.NEGATIVE_INFINITY
-    },
-  }
+  })
+  return registry
 }

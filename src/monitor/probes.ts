@@ -2,11 +2,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../db/database.ts'
 import { requireCurrentSchema } from '../db/migrate.ts'
+import type { Open } from './figure.ts'
 import { explainLate, type Probe } from './server.ts'
-import { readPlanDeadline, readReadOnly } from './sources/operation.ts'
 
 /** A database that does not answer within that time is not ready. */
 const READY_WITHIN_MS = 3_000
+
+/** What the view `open_work` says of a kind; null where there is nothing to do. */
+export async function readTold({ sql }: Database, kind: keyof Open): Promise<string | null> {
+  const [row] = await sql<{ message: string | null }[]>`select message from open_work where kind = ${kind}`
+  return row?.message ?? null
+}
 
 /** @param sinceLookMs how long ago the scheduler looked which jobs are due */
 export function probeHealth(sinceLookMs: () => number): Probe {
@@ -21,7 +27,7 @@ export function probeDatabase(db: Database, describe: (error: unknown) => Error 
   return () =>
     within(
       requireCurrentSchema(db)
-        .then(() => readReadOnly(db))
+        .then(() => readTold(db, 'read_only'))
         .catch(
           (error: unknown) =>
             describe(error)?.message ?? (error instanceof Error ? error.message : String(error)),
@@ -31,7 +37,7 @@ export function probeDatabase(db: Database, describe: (error: unknown) => Error 
 
 /** Whether all that is due is planned in time, by this runner or another: for the heartbeat. */
 export function probePlan(db: Database): Probe {
-  return () => within(readPlanDeadline(db).then((deadline) => deadline?.late ?? null, String))
+  return () => within(readTold(db, 'no_run').catch(String))
 }
 
 function within(answer: Promise<string | null>): Promise<string | null> {

@@ -1,7 +1,4 @@
-/**
- * How late results come: each result is counted once, in whatever order the transactions that store them
- * commit.
- */
+/** How late results come: each is counted once, in whatever order the transactions that store them commit. */
 import { Histogram, type Registry } from 'prom-client'
 import type { Database } from '../db/database.ts'
 import { oneRow } from '../db/one-row.ts'
@@ -11,12 +8,6 @@ const LATENCY_BUCKETS_S = [60, 300, 900, 1800, 3600, 7200, 14_400, 28_800, 86_40
 /** Results that are read by one statement. */
 const RESULTS_AT_ONCE = 5_000
 const FIRST_ID = '00000000-0000-0000-0000-000000000000'
-
-/** The place of a result in the order in which results were stored. */
-interface StoredResult {
-  readonly endedAt: string
-  readonly id: string
-}
 
 /**
  * Results that were stored since this process began, by any process: how late, and so how many. A result
@@ -35,13 +26,13 @@ export function createStoredResults(registry: Registry, { sql }: Database, stori
     buckets: LATENCY_BUCKETS_S,
     registers: [registry],
   })
-  let after: StoredResult | undefined
+  let after: { readonly endedAt: string; readonly id: string } | undefined
   return {
     observe: async () => {
       const { startedAt, settledTo } = await readSettled(sql, storingMs)
       after ??= { endedAt: startedAt, id: FIRST_ID }
       for (;;) {
-        const rows: readonly (StoredResult & { seconds: number })[] = await sql`
+        const rows: readonly { endedAt: string; id: string; seconds: number }[] = await sql`
           select extract(epoch from k.ended_at - k.slot)::float8 as seconds, k.ended_at::text as "endedAt",
             k.id from task k
           where (k.ended_at, k.id) > (${after.endedAt}::text::timestamptz, ${after.id}::uuid)
@@ -62,10 +53,7 @@ export function createStoredResults(registry: Registry, { sql }: Database, stori
  * id, because it locks its tasks before it dates them. The session of another login shows its id and not when
  * it began, and is waited for as long as any. Those of the server itself have no user.
  */
-async function readSettled(
-  db: Database['sql'],
-  storingMs: number,
-): Promise<{ readonly startedAt: string; readonly settledTo: string }> {
+async function readSettled(db: Database['sql'], storingMs: number) {
   return oneRow(
     await db<{ startedAt: string; settledTo: string }[]>`
     select w.started_at::text as "startedAt",

@@ -29,14 +29,9 @@ export interface OpenWork {
   readonly message: string | null
 }
 
-/**
- * What has not ended, a row for each kind whether there is any or not, all counted once. Whether the server
- * has room takes a file.
- */
+/** What has not ended, a row for each kind whether there is any or not, all counted once. */
 export async function readOpenWork(db: Database): Promise<OpenWork[]> {
-  return db.sql<OpenWork[]>`
-    select kind, count, since, message from open_work
-    where kind not in ('no_room', 'no_run', 'read_only', 'clock')`
+  return db.sql<OpenWork[]>`select kind, count, since, message from open_work`
 }
 
 const BACKLOG_STATES = ['planned', 'posting', 'posted', 'budget_cut'] as const

@@ -260,7 +260,7 @@ describe('a task that no list named in time', () => {
     >`select subject from task_problem where kind = 'overdue'`
     const figures = await readFigures(world.db, { ...world.settings, jobs: [] })
     const troubles = findTroubles(figures).filter(({ kind }) => kind === 'overdue')
-    assert.equal(figures.work.overdue, open?.count)
+    assert.equal(figures.work.overdue.count, open?.count)
     return {
       open: open?.count,
       told: told.map(({ subject }) => subject),

@@ -24,25 +24,15 @@ const BALANCE = {
   usedMicros: 1,
 } as const
 
+const none = (kind: string) => ({ kind, count: 0, since: null, message: null })
+const KINDS = [
+  ...['unplanned', 'planned', 'posting', 'posted', 'budget_cut', 'overdue', 'unknown_post', 'held_post'],
+  ...['refused_task', 'restored', 'no_run', 'no_room', 'read_only', 'clock'],
+]
+
 const WELL = {
   at: AT,
-  work: {
-    open: [],
-    planned: 3,
-    posting: 1,
-    posted: 5,
-    unplanned: 0,
-    cut: 0,
-    overdue: 0,
-    overdueSince: null,
-    oldestSlot: before(12),
-    unknownPosts: 0,
-    unknownSince: null,
-    heldPosts: 0,
-    refusedTasks: 0,
-    notPosted: [],
-    overBudget: null,
-  },
+  work: Object.fromEntries(KINDS.map((kind) => [kind, none(kind)])) as Figures['work'],
   planning: null,
   jobs: [TRACK],
   money: [],
@@ -62,6 +52,9 @@ const WELL = {
 }
 
 type Changes = Partial<Omit<Figures, 'work'>> & { readonly work?: Partial<Figures['work']> }
+const open = (kind: string, count: number, since: Date | null, message: string | null = null): Changes => ({
+  work: { [kind]: { kind, count, since, message } },
+})
 const planned = (lastSuccessAt: Date | null, more: object = {}): Changes => ({
   jobs: [{ ...TRACK, lastSuccessAt, ...more }],
 })
@@ -75,7 +68,7 @@ const CASES: readonly (readonly [what: string, changes: Changes, kinds: readonly
   ],
   [
     'a restore, which explains why posts are held',
-    { restoreHold: 'Run `storerank recover`.', work: { notPosted: ['2 posts are not sent. x'] } },
+    { restoreHold: 'Run `storerank recover`.', ...open('held_post', 2, AT, '2 posts are not sent. x') },
     ['restored'],
   ],
   ['a standby', { readOnly: 'The database takes no changes.' }, ['read_only']],
@@ -84,15 +77,15 @@ const CASES: readonly (readonly [what: string, changes: Changes, kinds: readonly
   ['rights of others', { otherWriters: 'Others gave rights.' }, ['other_writers']],
   ['a channel', { undelivered: ['The channel "ops" was disabled.'] }, ['not_told']],
   ['an outage', { outage: { since: before(1), checkedAt: AT } }, ['outage']],
-  ['posts that are held', { work: { notPosted: ['2 posts are not sent.'] } }, ['not_posted']],
+  ['posts that are held', open('held_post', 2, AT, '2 posts are not sent.'), ['not_posted']],
   ['a job that failed', planned(before(0), { state: 'failed', error: 'No.' }), ['job_failed']],
-  ['an answer lost half an hour ago', { work: { unknownPosts: 1, unknownSince: before(0.5) } }, []],
-  ['two hours ago', { work: { unknownPosts: 1, unknownSince: before(2) } }, ['unknown_posts']],
-  ['a result overdue for two hours', { work: { overdue: 1, overdueSince: before(2) } }, []],
-  ['for seven', { work: { overdue: 1, overdueSince: before(7) } }, ['overdue']],
+  ['an answer lost half an hour ago', open('unknown_post', 1, before(0.5)), []],
+  ['two hours ago', open('unknown_post', 1, before(2)), ['unknown_posts']],
+  ['a result overdue for two hours', open('overdue', 1, before(2)), []],
+  ['for seven', open('overdue', 1, before(7)), ['overdue']],
   [
     'a budget that does not reach',
-    { work: { overBudget: 'The budget does not reach 4 slots.' } },
+    open('budget_cut', 4, AT, 'The budget does not reach 4 slots.'),
     ['budget'],
   ],
   ['a balance that is enough', { budgets: [{ ...BALANCE, warning: null }] }, []],

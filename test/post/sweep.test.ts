@@ -76,7 +76,7 @@ test('what the service refuses for money is told until it is taken, and with the
     const { work } = await readFigures(world.db, { budget: NO_BUDGET, callsPerMinute: 2000, jobs: [] })
     const [row] = await world.db.sql<{ count: number; message: string | null }[]>`
       select count, message from open_work where kind = 'refused_task'`
-    assert.equal(row?.count, work.refusedTasks)
+    assert.equal(row?.count, work.refused_task.count)
     return row?.message
   }
   // Without an id and without a cost: else they would prove nothing.

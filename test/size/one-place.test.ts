@@ -50,10 +50,10 @@ const dayBegun: AlertKind = {
 `
 
 const FIGURE = `
-    open_kinds: { help: 'Kinds of open work.', value: ({ open }) => open.length },
+    open_kinds: { help: 'Kinds of open work.', value: (open) => Object.keys(open).length },
 `
 const TROUBLE = `
-    nothing_open: ({ planned }) => (planned === 0 ? 'Nothing is planned.' : null),
+    nothing_open: ({ planned }) => (planned.count === 0 ? 'Nothing is planned.' : null),
 `
 
 const VIEW = `

@@ -1,76 +1,37 @@
 /** The server, the service, the jobs and the queue, and what alerts cannot tell. */
 import { describeOutage, readPostingOutage, readServiceTroubles } from '../../account/service-status.ts'
-import type { Database } from '../../db/database.ts'
 import { describeLostTables } from '../../db/requirements.ts'
 import { describeOtherWriters } from '../../db/roles.ts'
 import { formatMinute } from '../../instant.ts'
-import { readWrongClock } from '../../ledger/clock.ts'
-import { readRestoreHold } from '../../ledger/restored.ts'
-import { ageS, source } from '../figure.ts'
+import { ageS, type Open, source } from '../figure.ts'
 
-/** Why the server cannot write; null while it can. */
-export async function readLackOfRoom({ sql }: Database): Promise<string | null> {
-  const [row] = await sql<{ reason: string | null }[]>`select lack_of_room() as reason`
-  return row?.reason ?? null
+/** A kind of the view `open_work` that is a trouble itself: its sentence, or null. */
+function told(kind: keyof Open) {
+  return source({
+    read: ({ open }) => open[kind].message,
+    troubles: { [kind]: (message: string | null) => message },
+  })
 }
-
-export const noRoom = source({
-  read: readLackOfRoom,
-  troubles: {
-    no_room: (reason) =>
-      reason === null
-        ? null
-        : `The database server cannot write: ${reason}. Make room on its disk; nothing is lost, and the ` +
-          'work goes on by itself.',
-  },
-})
-
-/** Why the database takes no changes; null while it does. */
-export async function readReadOnly({ sql }: Database): Promise<string | null> {
-  const [row] = await sql<
-    { message: string | null }[]
-  >`select message from open_work where kind = 'read_only'`
-  return row?.message ?? null
-}
-
-export const readOnly = source({
-  read: readReadOnly,
-  troubles: {
-    read_only: (message) => message,
-  },
-})
-
+export const noRoom = told('no_room')
+export const readOnly = told('read_only')
+export const restoreHold = told('restored')
 /** Whether the clocks of the database and of the service show the same. */
-export const clock = source({
-  read: ({ sql }) => readWrongClock(sql),
-  troubles: {
-    clock: (message) => message,
-  },
-})
+export const clock = told('clock')
 
 /** What a person has taken from the database, and forgot to give back after a bulk load. */
 export const lostTables = source({
-  read: ({ sql }) => describeLostTables(sql),
+  read: ({ db }) => describeLostTables(db.sql),
   troubles: { lost_tables: (sentence) => sentence },
 })
 
 /** Who else may write into the books, with what takes the right away. */
 export const otherWriters = source({
-  read: ({ sql }) => describeOtherWriters(sql),
-  troubles: {
-    other_writers: (sentence) => sentence,
-  },
-})
-
-export const restoreHold = source({
-  read: ({ sql }) => readRestoreHold(sql),
-  troubles: {
-    restored: (hold) => hold,
-  },
+  read: ({ db }) => describeOtherWriters(db.sql),
+  troubles: { other_writers: (sentence) => sentence },
 })
 
 export const outage = source({
-  read: ({ sql }) => readPostingOutage(sql),
+  read: ({ db }) => readPostingOutage(db.sql),
   troubles: {
     outage: (known) =>
       known === null ? null : `${describeOutage(known)} Nothing is posted until it is over.`,
@@ -78,31 +39,21 @@ export const outage = source({
 })
 
 /** What the service says that is not well, for `status`. */
-export const service = source({ read: readServiceTroubles })
+export const service = source({ read: ({ db }) => readServiceTroubles(db) })
 
-/**
- * Until when the next plan has to be made, and the sentence of a plan that is late; null without a watch.
- * The rule is that of the view, for metrics and heartbeats too.
- */
-export async function readPlanDeadline({ sql }: Database) {
-  const [row = null] = await sql<{ dueBy: Date; late: string | null }[]>`
-    select due_by as "dueBy", case when due_by < clock_timestamp()
-      then (select message from open_work where kind = 'no_run') end as late
-    from plan_deadline`
-  return row
-}
-
+/** Until when the next plan has to be made, and the sentence of a plan that is late; null without a watch. */
 export const planning = source({
-  read: readPlanDeadline,
+  read: async ({ db: { sql }, open }) => {
+    const [row = null] = await sql<{ dueBy: Date }[]>`select due_by as "dueBy" from plan_deadline`
+    return row === null ? null : { ...row, late: open.no_run.message }
+  },
   figures: {
     plan_due_timestamp_seconds: {
       help: 'Until when the next plan has to be made: when it has passed, no runner works.',
       value: (read) => (read === null ? null : read.dueBy.getTime() / 1000),
     },
   },
-  troubles: {
-    no_run: (read) => read?.late ?? null,
-  },
+  troubles: { no_run: (read) => read?.late ?? null },
 })
 
 export interface JobLine {
@@ -119,7 +70,7 @@ export interface JobLine {
 }
 
 export const jobs = source({
-  read: async ({ sql }, settings): Promise<readonly JobLine[]> => sql<JobLine[]>`
+  read: ({ db: { sql }, settings }): Promise<readonly JobLine[]> => sql<JobLine[]>`
     select j.job, last.state, last.at, last.error, success.at as "lastSuccessAt", day.done, day.failed,
       day.missed
     from unnest(${[...settings.jobs]}::text[]) with ordinality as j (job, place)
@@ -153,15 +104,12 @@ export const jobs = source({
     job_last_success_age_seconds: {
       help: 'Since the last successful run of each job.',
       labels: ['job_name'],
-      value: (read, at) => read.flatMap(({ job, lastSuccessAt }) => sampleOf(job, ageS(lastSuccessAt, at))),
+      value: (read, at) => sampleSuccesses(read, (last) => ageS(last, at) ?? 0),
     },
     job_last_success_timestamp_seconds: {
       help: 'When the last successful run of each job ended.',
       labels: ['job_name'],
-      value: (read) =>
-        read.flatMap(({ job, lastSuccessAt }) =>
-          sampleOf(job, lastSuccessAt === null ? null : lastSuccessAt.getTime() / 1000),
-        ),
+      value: (read) => sampleSuccesses(read, (last) => last.getTime() / 1000),
     },
   },
   troubles: {
@@ -169,8 +117,11 @@ export const jobs = source({
   },
 })
 
-function sampleOf(job: string, value: number | null) {
-  return value === null ? [] : [{ labels: { job_name: job }, value }]
+/** Of the jobs that ever succeeded. */
+function sampleSuccesses(read: readonly JobLine[], measure: (last: Date) => number) {
+  return read.flatMap(({ job, lastSuccessAt }) =>
+    lastSuccessAt === null ? [] : [{ labels: { job_name: job }, value: measure(lastSuccessAt) }],
+  )
 }
 
 function describeFailed({ job, at, error }: JobLine): string {
@@ -180,7 +131,7 @@ function describeFailed({ job, at, error }: JobLine): string {
 
 export const queue = source({
   /** pg-boss makes its tables with the first command that works; monitoring logins have no right to them. */
-  read: async ({ sql }) => {
+  read: async ({ db: { sql } }) => {
     const [row] = await sql<{ isRead: boolean }[]>`
       select has_schema_privilege(relnamespace, 'usage') as "isRead" from pg_class
       where relnamespace = to_regnamespace('pgboss') and relname = 'job'`
@@ -204,13 +155,11 @@ export const queue = source({
  * awake.
  */
 export const undelivered = source({
-  read: async ({ sql }) => {
+  read: async ({ db: { sql } }) => {
     const rows = await sql<{ message: string }[]>`
       select message from alert_problem
       where problem in ('channel_settings', 'receiver_gone', 'delivery_dead') order by subject, problem`
     return rows.map(({ message }) => message)
   },
-  troubles: {
-    not_told: (messages) => messages,
-  },
+  troubles: { not_told: (messages) => messages },
 })

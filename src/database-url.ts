@@ -23,17 +23,8 @@ export interface DatabaseAddress {
   readonly connectTimeoutS: number | null
 }
 
-const PARAMETERS = [
-  'host',
-  'port',
-  'user',
-  'password',
-  'dbname',
-  'sslmode',
-  'sslrootcert',
-  'connect_timeout',
-] as const
-type Parameters = Partial<Record<(typeof PARAMETERS)[number], string>>
+const PARAMETERS = 'host port user password dbname sslmode sslrootcert connect_timeout'.split(' ')
+type Parameters = Readonly<Record<string, string | undefined>>
 
 const DEFAULT_PORT = '5432'
 /** `require` and `verify-ca` check as much as `verify-full`: encryption proves no server. */
@@ -51,6 +42,7 @@ export function parseDatabaseUrl(text: string): DatabaseAddress {
   const given = readParameters(url.search)
   const host = given.host ?? (decode(url.hostname).replace(/^\[(.*)\]$/, '$1') || 'localhost')
   if (host.includes(',')) throw new ConfigurationError('must name one host: there are several')
+  const { connect_timeout: timeout } = given
   const user = given.user ?? (decode(url.username) || nameOfUser())
   return {
     host,
@@ -59,10 +51,7 @@ export function parseDatabaseUrl(text: string): DatabaseAddress {
     password: given.password ?? decode(url.password),
     database: given.dbname ?? (decode(readPath(text)) || user),
     tls: host.startsWith('/') ? null : readTls(host, given),
-    connectTimeoutS:
-      given.connect_timeout === undefined
-        ? null
-        : readNumber('connect_timeout', given.connect_timeout, 86_400),
+    connectTimeoutS: timeout === undefined ? null : readNumber('connect_timeout', timeout, 86_400),
   }
 }
 
@@ -71,20 +60,16 @@ function nameOfUser(): string {
   try {
     return userInfo().username
   } catch (cause) {
-    throw new ConfigurationError('must name its user: the user of this process has a number, and no name', {
-      cause,
-    })
+    const message = 'must name its user: the user of this process has a number, and no name'
+    throw new ConfigurationError(message, { cause })
   }
 }
 
 function readUrl(text: string): URL {
   // The URL standard knows no login, and no port, without a host; libpq does.
-  const withHost = text.replace(/^(\w+:\/\/(?:[^/?#]*@)?)(?=[:/?#]|$)/, '$1localhost')
-  const url = URL.canParse(withHost) ? new URL(withHost) : null
-  if (url === null || !['postgres:', 'postgresql:'].includes(url.protocol) || url.hash !== '') {
-    throw new ConfigurationError(NOT_A_URL)
-  }
-  return url
+  const url = URL.parse(text.replace(/^(\w+:\/\/(?:[^/?#]*@)?)(?=[:/?#]|$)/, '$1localhost'))
+  if (url !== null && /^postgres(ql)?:$/.test(url.protocol) && url.hash === '') return url
+  throw new ConfigurationError(NOT_A_URL)
 }
 
 /** As it is written: `URL` takes a name of one or two dots for a step between folders. */
@@ -94,12 +79,11 @@ function readPath(text: string): string {
 
 /** A plus is a plus here, other than in the query of a web address. */
 function readParameters(search: string): Parameters {
-  const given: Parameters = {}
+  const given: Record<string, string> = {}
   for (const pair of search.slice(1).split('&').filter(Boolean)) {
     const [name = '', ...value] = pair.split('=').map(decode)
-    const known = PARAMETERS.find((each) => each === name)
-    if (known === undefined) throw unknownParameter(name, search)
-    given[known] = value.join('=')
+    if (!PARAMETERS.includes(name)) throw unknownParameter(name, search)
+    given[name] = value.join('=')
   }
   return given
 }
@@ -113,12 +97,11 @@ function unknownParameter(name: string, search: string): ConfigurationError {
 
 function readTls(host: string, { sslmode = 'disable', sslrootcert }: Parameters): DatabaseAddress['tls'] {
   if (sslmode === 'disable') return null
-  if (!CHECKED.includes(sslmode)) {
-    const reason = 'which both let a server choose to go without'
+  if (!CHECKED.includes(sslmode))
     throw new ConfigurationError(
-      `must have an sslmode of disable, ${CHECKED.join(', ')} (not prefer or allow, ${reason})`,
+      `must have an sslmode of disable, ${CHECKED.join(', ')} (not prefer or allow, which both let a server ` +
+        'choose to go without)',
     )
-  }
   const checked = { host, rejectUnauthorized: true } as const
   if (sslrootcert === undefined || sslrootcert === 'system') return checked
   try {

@@ -36,17 +36,10 @@ export function quoteReply(reply: string, secrets: readonly string[]): string {
 }
 
 /** What repeats a request repeats its path too, of which each long part may be a secret. */
-export function secretsOf(url: URL): string[] {
-  const parts = [
-    url.href,
-    `${url.pathname}${url.search}`,
-    url.pathname,
-    url.search.slice(1),
-    url.username,
-    url.password,
-  ]
-  const inPath = url.pathname.split('/').filter((part) => part.length >= 8)
-  return [...parts, ...inPath].filter((text) => text.length > 1)
+export function secretsOf({ href, pathname, search, username, password }: URL): string[] {
+  const inPath = pathname.split('/').filter((part) => part.length >= 8)
+  const parts = [href, pathname + search, pathname, search.slice(1), username, password, ...inPath]
+  return parts.filter((text) => text.length > 1)
 }
 
 function hide(text: string, secrets: readonly string[]): string {
@@ -67,18 +60,11 @@ const SAYING = ['message', 'error', 'error_description', 'detail', 'title', 'rea
 
 /** The sentence in an answer, which may be text, JSON or a page; empty when there is none. */
 function readReason(body: string): string {
-  const said = readJson(body) ?? body.replace(/<(script|style)\b.*?<\/\1>/gis, ' ').replace(/<[^>]*>/g, ' ')
-  return shorten(said)
-}
-
-function readJson(body: string): string | null {
   try {
     const parsed: unknown = JSON.parse(body)
-    if (typeof parsed === 'string') return parsed
-    const texts = SAYING.flatMap((field) => listTexts((parsed as Record<string, unknown> | null)?.[field]))
-    return texts.length === 0 ? body : texts.join('; ')
+    return shorten(typeof parsed === 'string' ? parsed : listTexts(parsed).join('; ') || body)
   } catch {
-    return null
+    return shorten(body.replace(/<(script|style)\b.*?<\/\1>/gis, ' ').replace(/<[^>]*>/g, ' '))
   }
 }
 

@@ -71,6 +71,11 @@ interface OfDatabase {
   readonly remedy: string
   readonly Kind: typeof ConfigurationError | typeof UnavailableError
 }
+const LACKING = {
+  what: 'The database server lacks what it needs',
+  remedy: 'Make room on its disk, or give it more memory.',
+  Kind: UnavailableError,
+}
 const OF_DATABASE: readonly OfDatabase[] = [
   {
     // Protocol violation, by which poolers refuse what they do not pass on.
@@ -142,20 +147,9 @@ const OF_DATABASE: readonly OfDatabase[] = [
       '`alter role … connection limit`, `alter database … connection limit`.',
     Kind: UnavailableError,
   },
-  {
-    // Out of disk, memory or another resource; a full disk refuses a login by the other message.
-    code: /^53\w{3}$/,
-    what: 'The database server lacks what it needs',
-    remedy: 'Make room on its disk, or give it more memory.',
-    Kind: UnavailableError,
-  },
-  {
-    code: /^XX000$/,
-    says: /^could not write init file/,
-    what: 'The database server lacks what it needs',
-    remedy: 'Make room on its disk, or give it more memory.',
-    Kind: UnavailableError,
-  },
+  // Out of disk, memory or another resource; a full disk refuses a login by the message.
+  { code: /^53\w{3}$/, ...LACKING },
+  { code: /^XX000$/, says: /^could not write init file/, ...LACKING },
 ]
 
 /** Of the system, and of the drivers when a connection ends under them. */
@@ -204,43 +198,41 @@ export function describeTrouble(error: unknown): StorerankError | null {
 
 function describeDatabase(error: Error): StorerankError | null {
   const { code, syscall } = error as Facts
-  const found = OF_DATABASE.find(
+  const known = OF_DATABASE.find(
     (row) => row.code.test(String(code)) && (row.says?.test(error.message) ?? true),
   )
-  if (found !== undefined)
-    return new found.Kind(`${found.what}: ${error.message.replace(/\.$/, '')}. ${found.remedy}`, {
-      cause: error,
-    })
+  const options = { cause: error }
+  if (known !== undefined)
+    return new known.Kind(`${known.what}: ${error.message.replace(/\.$/, '')}. ${known.remedy}`, options)
   if (!isOutage(error)) return null
   // A name with several addresses fails with all of their errors and no message.
   const said = error.message || String(code)
-  const [, reason] =
-    findReason([said], syscall === 'connect' ? [...OF_NETWORK, ...OF_FILES] : OF_NETWORK) ?? []
-  const why = reason === undefined ? said : `${reason} (${said})`
+  const found = findReason([said], syscall === 'connect' ? [...OF_NETWORK, ...OF_FILES] : OF_NETWORK)
+  const why = found === null ? said : `${found.reason} (${said})`
   return new UnavailableError(
     `The database cannot be reached: ${why}. Check that the server runs and that DATABASE_URL names it.`,
-    { cause: error },
+    options,
   )
 }
 
 /** What a file system, or the machine itself, does not let us do. */
 function describeMachine(error: Error): StorerankError | null {
   const { code, syscall, path = '' } = error as Facts
-  const [, , remedy] = findReason([String(code)], OF_FILES) ?? []
-  if (syscall === undefined || remedy === undefined) return null
-  const reason = whyNot(error)
+  const found = findReason([String(code)], OF_FILES)
+  if (syscall === undefined || found === null) return null
+  const reason = `${found.reason} (${code})`
   const message =
     syscall === 'mkdtemp'
       ? `The folder of temporary files cannot be used for ${path}: ${reason}. Set TMPDIR to one that can.`
-      : `The machine that runs storerank refuses ${syscall}${path && ` of ${path}`}: ${reason}. ${remedy}`
+      : `The machine that runs storerank refuses ${syscall}${path && ` of ${path}`}: ${reason}. ${found.remedy}`
   return new ConfigurationError(message, { cause: error })
 }
 
 /** Why something of this machine cannot be read, written or listened on, as what follows a colon. */
 export function whyNot(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  const [code, reason] = findReason([String((error as Facts).code)], [...OF_FILES, ...OF_NETWORK]) ?? []
-  return code === undefined ? error.message : `${reason} (${code})`
+  const found = findReason([String((error as Facts).code)], [...OF_FILES, ...OF_NETWORK])
+  return found === null ? error.message : `${found.reason} (${found.sign})`
 }
 
 /** What keeps another party from being reached. */
@@ -253,21 +245,22 @@ export interface Obstacle {
 
 export function findObstacle(error: unknown): Obstacle {
   const signs = listSigns(error)
-  const [, status] = /^Proxy response \((\d+)\)/.exec(signs.at(-1) ?? '') ?? []
-  if (status !== undefined) {
-    const remedy = 'Check the login in HTTPS_PROXY, and that the proxy connects to that host.'
-    return { reason: `the proxy of HTTPS_PROXY refused it with HTTP ${status}`, remedy }
-  }
-  const { reason, remedy } = readSigns(signs)
+  const last = signs.at(-1) ?? ''
+  const [, status] = /^Proxy response \((\d+)\)/.exec(last) ?? []
+  if (status !== undefined)
+    return {
+      reason: `the proxy of HTTPS_PROXY refused it with HTTP ${status}`,
+      remedy: 'Check the login in HTTPS_PROXY, and that the proxy connects to that host.',
+    }
+  const found = findReason(signs, OF_NETWORK)
+  const [code] = /\b[A-Z][A-Z_]{3,}\b/.exec(found?.sign ?? '') ?? []
+  const reason =
+    found === null ? shorten(last) || 'no reason is known' : found.reason + (code ? ` (${code})` : '')
   const isOfProxy = signs.includes('proxy') || signs.includes('ProxyConnectionError')
-  return isOfProxy ? { reason: `of the proxy of HTTPS_PROXY, ${reason}`, remedy } : { reason, remedy }
-}
-
-function readSigns(signs: readonly string[]): Obstacle {
-  const [sign, reason, remedy] = findReason(signs, OF_NETWORK) ?? []
-  if (sign !== undefined && reason !== undefined && remedy !== undefined)
-    return { reason: reason + quoteCode(sign), remedy }
-  return { reason: shorten(signs.at(-1) ?? '') || 'no reason is known', remedy: 'See its own log.' }
+  return {
+    reason: isOfProxy ? `of the proxy of HTTPS_PROXY, ${reason}` : reason,
+    remedy: found?.remedy ?? 'See its own log.',
+  }
 }
 
 /**
@@ -280,13 +273,10 @@ export function describeUnreachable(party: string, error: unknown): string {
 }
 
 /** The first row that fits, with the sign that it was found by. */
-function findReason(
-  signs: readonly string[],
-  rows: readonly Reason[],
-): readonly [sign: string, reason: string, remedy: string] | null {
+function findReason(signs: readonly string[], rows: readonly Reason[]): (Obstacle & { sign: string }) | null {
   for (const [pattern, reason, remedy] of rows) {
     const sign = signs.find((each) => pattern.test(each))
-    if (sign !== undefined) return [sign, reason, remedy]
+    if (sign !== undefined) return { sign, reason, remedy }
   }
   return null
 }
@@ -298,12 +288,7 @@ function listSigns(error: unknown): string[] {
     const { cause, errors: several = [] } = (errors[n] ?? {}) as { cause?: unknown; errors?: unknown[] }
     errors.push(...several, ...(cause === undefined ? [] : [cause]))
   }
-  const found = errors.filter((each): each is Error & { code?: string } => each instanceof Error)
+  const found = errors.filter((each): each is Error & { code?: unknown } => each instanceof Error)
   const codes = found.flatMap(({ code, name }) => [code, name === 'Error' ? undefined : name])
   return [...codes.filter((code) => typeof code === 'string'), ...found.map(({ message }) => message)]
-}
-
-function quoteCode(sign: string): string {
-  const [code] = /\b[A-Z][A-Z_]{3,}\b/.exec(sign) ?? []
-  return code === undefined ? '' : ` (${code})`
 }

@@ -46,28 +46,20 @@ const SETTINGS = {
 }
 
 const MIB = 1024 * 1024
-const LEAST_BUFFERS_MIB = 128
-const MOST_BUFFERS_MIB = 1024
-/**
- * PostgreSQL's manual gives a server of its own a quarter of the memory: this one shares the machine with all
- * else.
- */
-const SHARE_OF_MEMORY = 1 / 16
 
 /**
- * What the server caches of its tables: `shared_buffers`. It takes the memory as it fills it, so that a small
- * database costs nothing.
+ * What the server caches of its tables: `shared_buffers`. PostgreSQL's manual gives a server of its own a
+ * quarter of the memory: this one shares the machine with all else, and takes it as it fills it.
  * @param memoryBytes of the machine, or of the container
  */
 export function sharedBuffers(memoryBytes: number): string {
-  const share = Math.floor((memoryBytes / MIB) * SHARE_OF_MEMORY)
-  return `${Math.min(MOST_BUFFERS_MIB, Math.max(LEAST_BUFFERS_MIB, share))}MB`
+  const share = Math.floor(memoryBytes / 16 / MIB)
+  return `${Math.min(1024, Math.max(128, share))}MB`
 }
 
 /** Of the container where it has a limit, else of the machine. */
 function readMemoryBytes(): number {
-  const limit = process.constrainedMemory()
-  return limit > 0 ? Math.min(limit, totalmem()) : totalmem()
+  return Math.min(process.constrainedMemory() || totalmem(), totalmem())
 }
 
 /** Where the server lives, who runs it, and the password of ROLE. */
@@ -188,13 +180,11 @@ async function makeOwnFolder(entry: string, account: Account | undefined): Promi
  * tell of all.
  */
 async function lend(folder: string, account: Account): Promise<boolean> {
-  try {
-    await chownTo(account, folder)
-  } catch {
-    return false
-  }
-  const { code } = await runProgram('test', ['-w', folder], { account })
-  return code === 0
+  const isOwned = await chownTo(account, folder).then(
+    () => true,
+    () => false,
+  )
+  return isOwned && (await runProgram('test', ['-w', folder], { account })).code === 0
 }
 
 /**
@@ -203,10 +193,9 @@ async function lend(folder: string, account: Account): Promise<boolean> {
  */
 async function removeUnfinished(entry: string): Promise<void> {
   const home = dirname(entry)
-  const names = await readdir(home)
-  for (const name of names.filter((each) => each.startsWith('postgres.'))) {
-    await rm(join(home, name), { recursive: true, force: true }).catch(() => undefined)
-  }
+  for (const name of await readdir(home))
+    if (name.startsWith('postgres.'))
+      await rm(join(home, name), { recursive: true, force: true }).catch(() => undefined)
 }
 
 async function nobody(): Promise<Account> {
@@ -222,13 +211,5 @@ async function nobody(): Promise<Account> {
   return { uid: Number(user.output) >>> 0, gid: Number(group.output) >>> 0 }
 }
 
-function weAreRoot(): boolean {
-  return process.geteuid?.() === 0
-}
-
-async function exists(path: string): Promise<boolean> {
-  return lstat(path).then(
-    () => true,
-    () => false,
-  )
-}
+const weAreRoot = () => process.geteuid?.() === 0
+const exists = async (path: string) => (await lstat(path).catch(() => null)) !== null

@@ -3,6 +3,7 @@
  * for a server of another version: plain SQL as pg_dump writes it, with the rows as COPY writes them, and at
  * its end what they add up to. The tables themselves are not in it: `migrate` makes them (restore.ts).
  */
+import { oneRow } from '../db/one-row.ts'
 import { openSession, type Session } from '../db/session.ts'
 import { sql } from '../db/sql.ts'
 import { TABLE_NAMES } from '../db/table-names.ts'
@@ -55,9 +56,8 @@ export async function* dumpDatabase(
       yield Buffer.from('\\.\n')
       sums[table] = await sumRows(session, { table, columns })
     }
-    for (const sequence of await listSequences(session, tables)) yield Buffer.from(sequence)
-    yield Buffer.from(`${ROWS}${JSON.stringify(sums)}\n`)
-    yield Buffer.from(END)
+    const sequences = await listSequences(session, tables)
+    yield Buffer.from(`${sequences.join('')}${ROWS}${JSON.stringify(sums)}\n${END}`)
   } finally {
     await session.end()
   }
@@ -106,9 +106,8 @@ export function openDumpSession(
 }
 
 export async function readMigrations(session: Session): Promise<string[]> {
-  const rows = await session<
-    { hash: string }[]
-  >`select hash from drizzle.__drizzle_migrations order by created_at, id`
+  const rows = await session<{ hash: string }[]>`
+    select hash from drizzle.__drizzle_migrations order by created_at, id`
   return rows.map(({ hash }) => hash)
 }
 
@@ -140,27 +139,26 @@ export async function sumRows(
   session: Session,
   { table, columns }: Table,
 ): Promise<readonly [string, string]> {
-  const [row] = await session<{ count: string; sum: string }[]>`
+  const { count, sum } = oneRow(
+    await session<{ count: string; sum: string }[]>`
     select count(*)::text as count,
       coalesce(sum(('x' || left(md5(row(${sql.identifiers(columns)})::text), 15))::bit(60)::bigint), 0)::text
         as sum
-    from ${sql.identifier(`public.${table}`)}`
-  return [row?.count ?? '0', row?.sum ?? '0']
+    from ${sql.identifier(`public.${table}`)}`,
+  )
+  return [count, sum]
 }
 
+/** The statements that let the sequences of the tables count on where they are. */
 async function listSequences(session: Session, tables: readonly Table[]): Promise<string[]> {
-  const names = await session<{ name: string }[]>`
-    select s.relname::text as name from pg_class s
-    join pg_depend d on d.objid = s.oid and d.classid = 'pg_class'::regclass and d.deptype in ('a', 'i')
+  const rows = await session<{ statement: string }[]>`
+    select format('select setval(''public."%s"'', %s, %s);', s.sequencename,
+      coalesce(s.last_value, s.start_value), s.last_value is not null) as statement
+    from pg_sequences s
+    join pg_depend d on d.objid = format('public.%I', s.sequencename)::regclass
+      and d.classid = 'pg_class'::regclass and d.deptype in ('a', 'i')
     join pg_class c on c.oid = d.refobjid
-    where s.relnamespace = 'public'::regnamespace and s.relkind = 'S'
-      and c.relname = any(${tables.map(({ table }) => table)}::text[])
-    order by 1`
-  const statements: string[] = []
-  for (const { name } of names) {
-    const [at] = await session<{ last: string; isCalled: boolean }[]>`
-      select last_value::text as last, is_called as "isCalled" from ${sql.identifier(name)}`
-    if (at !== undefined) statements.push(`select setval('public."${name}"', ${at.last}, ${at.isCalled});\n`)
-  }
-  return statements
+    where s.schemaname = 'public' and c.relname = any(${tables.map(({ table }) => table)}::text[])
+    order by s.sequencename`
+  return rows.map(({ statement }) => `${statement}\n`)
 }

@@ -22,10 +22,12 @@ import {
   readMigrations,
   type Sums,
   sumRows,
+  type Table,
 } from './dump.ts'
 
 /** Rows go to the server in pieces of about this size. */
 const PIECE_BYTES = 65_536
+const END_OF_ROWS = Buffer.from('\\.\n')
 /** The only statements that a file may hold beside its rows. */
 const STATEMENTS = [
   /^select setval\('public\."\w+"', \d+, (?:true|false)\);$/,
@@ -73,8 +75,7 @@ export async function restoreDatabase(url: string, file: AsyncIterable<Buffer>):
   } catch (error) {
     if (!isLost && !endsSession(error)) throw error
     const committed = await isCommitted(url, filling).catch(() => null)
-    if (committed === true) return filling
-    throw new UnavailableError(committed === null ? UNKNOWN : LOST, { cause: error })
+    if (committed !== true) throw new UnavailableError(committed === null ? UNKNOWN : LOST, { cause: error })
   } finally {
     await session.end()
   }
@@ -100,15 +101,15 @@ async function restore(session: Session, file: AsyncIterable<Buffer>, filling: F
   await session`begin read write`
   const [row] = await session<{ id: string }[]>`select pg_current_xact_id()::text as id`
   filling.transaction = row?.id ?? null
-  const names = sql.join(
-    (await listTables(session)).map(({ table }) => sql.identifier(`public.${table}`)),
-    ', ',
-  )
-  const setBack = await setRulesAside(session)
+  const tables = await listTables(session)
+  const setBack = await setRulesAside(session, tables)
   // What `migrate` has put in comes from the dump.
-  await session`truncate ${names}`
+  await session`truncate ${sql.join(
+    tables.map(({ table }) => sql.identifier(`public.${table}`)),
+    ', ',
+  )}`
   const sums = await fill(session, lines, filling)
-  filling.rows = await compareRows(session, sums)
+  for (const table of tables) filling.rows += await compareRows(session, table, sums?.[table.table])
   for (const statement of setBack) await session.unsafe(statement)
   await session`commit`
 }
@@ -117,7 +118,7 @@ async function restore(session: Session, file: AsyncIterable<Buffer>, filling: F
  * Disables the triggers of our tables, and drops their foreign keys.
  * @returns the statements that set both back: a key is compared with all rows then
  */
-async function setRulesAside(session: Session): Promise<string[]> {
+async function setRulesAside(session: Session, tables: readonly Table[]): Promise<string[]> {
   const keys = await session<{ drop: string; add: string }[]>`
     select format('alter table %s drop constraint %I', conrelid::regclass, conname) as drop,
       format('alter table %s add constraint %I %s', conrelid::regclass, conname,
@@ -125,25 +126,23 @@ async function setRulesAside(session: Session): Promise<string[]> {
     from pg_constraint
     where contype = 'f' and connamespace = 'public'::regnamespace and conparentid = 0`
   for (const { drop } of keys) await session.unsafe(drop)
-  const tables = (await listTables(session)).map(({ table }) => `alter table public."${table}"`)
-  for (const table of tables) await session.unsafe(`${table} disable trigger user`)
-  return [...tables.map((table) => `${table} enable trigger user`), ...keys.map(({ add }) => add)]
+  const turn = (how: string) => tables.map(({ table }) => `alter table public."${table}" ${how} trigger user`)
+  for (const statement of turn('disable')) await session.unsafe(statement)
+  return [...turn('enable'), ...keys.map(({ add }) => add)]
 }
 
 /** @returns how many rows there are */
-async function compareRows(session: Session, sums: Sums | null): Promise<number> {
-  let rows = 0
-  for (const table of await listTables(session)) {
-    const [count, sum] = await sumRows(session, table)
-    rows += Number(count)
-    const [wanted, wantedSum] = sums?.[table.table] ?? [count, sum]
-    if (count === wanted && sum === wantedSum) continue
-    throw new ConfigurationError(
-      `The rows of ${table.table} are not those of the dump: ${count} here, ${wanted} there, and they ` +
-        'add up to something else. Nothing was changed.',
-    )
-  }
-  return rows
+async function compareRows(
+  session: Session,
+  table: Table,
+  wanted: Sums[string] | undefined,
+): Promise<number> {
+  const [count, sum] = await sumRows(session, table)
+  if (wanted === undefined || (count === wanted[0] && sum === wanted[1])) return Number(count)
+  throw new ConfigurationError(
+    `The rows of ${table.table} are not those of the dump: ${count} here, ${wanted[0]} there, and they ` +
+      'add up to something else. Nothing was changed.',
+  )
 }
 
 /** The answer to COMMIT may be what was lost. */
@@ -184,17 +183,15 @@ async function copyRows(session: Session, statement: string, lines: AsyncGenerat
   failed.catch(() => {})
   let piece: Buffer[] = []
   let bytes = 0
-  const send = async () => {
-    if (bytes > 0) {
-      const sent = new Promise<void>((done) => writable.write(Buffer.concat(piece), () => done()))
-      await Promise.race([sent, failed])
-    }
+  const send = () => {
+    const sent = new Promise<void>((done) => writable.write(Buffer.concat(piece), () => done()))
     piece = []
     bytes = 0
+    return Promise.race([sent, failed])
   }
   for (let next = await lines.next(); !next.done; next = await lines.next()) {
-    if (next.value.length === 3 && next.value.toString() === '\\.\n') {
-      await send()
+    if (next.value.equals(END_OF_ROWS)) {
+      if (bytes > 0) await send()
       writable.end()
       // By then the driver has taken the end of the COPY, and takes the next statement.
       await setImmediate()

@@ -31,11 +31,17 @@ export interface LockFile {
 
 /** Reads the server's lock file; undefined when there is none, or it is not yet written out. */
 export async function readLockFile(cluster: Cluster): Promise<LockFile | undefined> {
-  const text = await readFile(lockPath(cluster), 'utf8').catch(() => '')
-  const lines = text.split('\n')
-  const pid = Number(lines[0])
-  const port = Number(lines[3])
+  const lines = (await readIfThere(lockPath(cluster))).split('\n')
+  const [pid, port] = [Number(lines[0]), Number(lines[3])]
   return pid > 0 && port > 0 ? { pid, port } : undefined
+}
+
+/** By pg_ctl, which leaves a server behind. @returns whether it did what it was told */
+async function control(cluster: Cluster, ...args: readonly string[]): Promise<boolean> {
+  const { folder, account, dataDirectory } = cluster
+  const { pgCtl } = await reachableBinaries(folder, account)
+  const { code } = await runProgram(pgCtl, [...args, '-D', dataDirectory], { account, quiet: true })
+  return code === 0
 }
 
 /**
@@ -46,25 +52,18 @@ export async function readLockFile(cluster: Cluster): Promise<LockFile | undefin
  */
 export async function startServer(cluster: Cluster, refusedStarts = 0): Promise<boolean> {
   await removeStaleLock(cluster)
-  const { pgCtl } = await reachableBinaries(cluster.folder, cluster.account)
   const keptPort = await readKeptPort(cluster)
   // Servers that are started at once see the same port free: who lost it looks elsewhere.
   const searchFrom = refusedStarts === 0 ? portOfFolder(cluster) : randomInt(FIRST_PORT, LAST_PORT + 1)
   const port = await freePort(keptPort === null ? [searchFrom] : [keptPort, searchFrom])
-  const { code } = await runProgram(
-    pgCtl,
-    ['start', '-w', '-t', '60', '-D', cluster.dataDirectory, '-l', logPath(cluster), '-o', `-p ${port}`],
-    { account: cluster.account, quiet: true },
-  )
-  if (code !== 0) return false
-  if (keptPort === null) await keepPort(cluster, port)
-  return true
+  const begun = await control(cluster, 'start', '-w', '-t', '60', '-l', logPath(cluster), '-o', `-p ${port}`)
+  if (begun && keptPort === null) await keepPort(cluster, port)
+  return begun
 }
 
 /** The port that the server has unless another program holds it at the start; null before the first one. */
 export async function readKeptPort(cluster: Cluster): Promise<number | null> {
-  const text = await readFile(portPath(cluster), 'utf8').catch(() => '')
-  return Number(text) || null
+  return Number(await readIfThere(portPath(cluster))) || null
 }
 
 /**
@@ -73,23 +72,18 @@ export async function readKeptPort(cluster: Cluster): Promise<number | null> {
  * too.
  */
 export async function stopServer(cluster: Cluster): Promise<void> {
-  const { pgCtl } = await reachableBinaries(cluster.folder, cluster.account)
   const stopped = await readLockFile(cluster)
-  await runProgram(pgCtl, ['stop', '-W', '-m', 'fast', '-D', cluster.dataDirectory], {
-    account: cluster.account,
-    quiet: true,
-  })
+  await control(cluster, 'stop', '-W', '-m', 'fast')
   const deadline = performance.now() + STOP_LIMIT_MS
   while (stopped !== undefined && performance.now() < deadline) {
-    const current = await readLockFile(cluster)
-    if (current?.pid !== stopped.pid) return
+    if ((await readLockFile(cluster))?.pid !== stopped.pid) return
     await delay(STOP_PAUSE_MS)
   }
 }
 
 /** Why the server did not start: the last complaint in its log. */
 export async function lastErrorLine(cluster: Cluster): Promise<string> {
-  const log = await readFile(logPath(cluster), 'utf8').catch(() => '')
+  const log = await readIfThere(logPath(cluster))
   const complaint = log.split('\n').findLast((line) => /FATAL|PANIC|ERROR/.test(line))
   return `${complaint ?? 'no reason given'} (${logPath(cluster)})`
 }
@@ -103,14 +97,10 @@ export async function lastErrorLine(cluster: Cluster): Promise<string> {
 export async function isStale({ pid }: LockFile, cluster: Cluster): Promise<boolean> {
   const workingDirectory = await readlink(`/proc/${pid}/cwd`).catch(() => undefined)
   if (workingDirectory !== undefined) return workingDirectory !== cluster.dataDirectory
-  const state = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
-  return state.includes(') Z ')
+  return (await readIfThere(`/proc/${pid}/stat`)).includes(') Z ')
 }
 
-/**
- * Removes a stale lock file. PostgreSQL does so itself, but not while the number belongs to any process of
- * its account.
- */
+/** PostgreSQL does so itself, but not while the number belongs to any process of its account. */
 async function removeStaleLock(cluster: Cluster): Promise<void> {
   const lock = await readLockFile(cluster)
   if (lock === undefined || !(await isStale(lock, cluster))) return
@@ -118,7 +108,7 @@ async function removeStaleLock(cluster: Cluster): Promise<void> {
   // Moved aside and looked at again, because meanwhile another process may have started the server.
   const aside = `${lockPath(cluster)}.${randomBytes(6).toString('hex')}`
   await rename(lockPath(cluster), aside).catch(() => undefined)
-  const [pid] = (await readFile(aside, 'utf8').catch(() => '')).split('\n')
+  const [pid] = (await readIfThere(aside)).split('\n')
   if (Number(pid) === lock.pid) await rm(aside)
   else await rename(aside, lockPath(cluster)).catch(() => undefined)
 }
@@ -132,17 +122,10 @@ function portOfFolder({ folder }: Cluster): number {
   return FIRST_PORT + (hash % (LAST_PORT - FIRST_PORT + 1))
 }
 
-/**
- * The first wanted port that is free (the kept one, so that a connection string stays right); else the first
- * free one.
- */
+/** The first wanted port that is free (the kept one: a connection string stays right); else the first one. */
 async function freePort(wantedPorts: readonly number[]): Promise<number> {
-  for (const port of wantedPorts) {
-    if (await isFree(port)) return port
-  }
-  for (let port = FIRST_PORT; port <= LAST_PORT; port += 1) {
-    if (await isFree(port)) return port
-  }
+  for (const port of wantedPorts) if (await isFree(port)) return port
+  for (let port = FIRST_PORT; port <= LAST_PORT; port += 1) if (await isFree(port)) return port
   throw new ConfigurationError(
     `No port from ${FIRST_PORT} to ${LAST_PORT} is free for the embedded PostgreSQL: free one, or ` +
       `${USE_YOUR_OWN}.`,
@@ -169,14 +152,7 @@ async function keepPort(cluster: Cluster, port: number): Promise<void> {
   await rename(aside, portPath(cluster))
 }
 
-function lockPath(cluster: Cluster): string {
-  return join(cluster.dataDirectory, 'postmaster.pid')
-}
-
-function portPath(cluster: Cluster): string {
-  return join(cluster.folder, 'port')
-}
-
-function logPath(cluster: Cluster): string {
-  return join(cluster.folder, 'server.log')
-}
+const lockPath = ({ dataDirectory }: Cluster) => join(dataDirectory, 'postmaster.pid')
+const portPath = ({ folder }: Cluster) => join(folder, 'port')
+const logPath = ({ folder }: Cluster) => join(folder, 'server.log')
+const readIfThere = (file: string) => readFile(file, 'utf8').catch(() => '')

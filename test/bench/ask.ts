@@ -5,7 +5,7 @@
  */
 import { analyzeGrownTables } from '../../src/db/analyze.ts'
 import type { Database } from '../../src/db/database.ts'
-import { type Measured, medianOf } from './bars.ts'
+import { atMost, type Measured, medianOf, plain } from './bars.ts'
 import { fillHistory } from './history.ts'
 import { QUESTIONS } from './questions.ts'
 import { readSessionCpuMs } from './server-load.ts'
@@ -90,5 +90,10 @@ export async function askQuestions(db: Database, days: number): Promise<Measured
       slowest[name] = Math.max(slowest[name] ?? 0, ms)
     }
   }
-  return slowest
+  return Object.fromEntries(
+    QUESTIONS.map(({ name, barMs }) => {
+      const ms = slowest[name] ?? Number.NaN
+      return [name, barMs === null ? plain(ms, 'ms') : atMost(barMs, ms, 'ms')]
+    }),
+  )
 }

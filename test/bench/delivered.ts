@@ -3,8 +3,8 @@
  * at full speed. Beside it reading alone: the same HTTP server, the same bodies unpacked and parsed.
  */
 import type { Database } from '../../src/db/database.ts'
-import type { Measured } from './bars.ts'
-import { readProcessCpuMs, readServerLoad } from './server-load.ts'
+import { describeResult, type Measured } from './bars.ts'
+import { measureCost, readProcessCpuMs } from './server-load.ts'
 import type { SendOrder, SendReport } from './service.ts'
 import { type Partner, startPartner } from './talk.ts'
 import { prepareTasks, type Service, startService } from './tasks.ts'
@@ -32,28 +32,22 @@ export function deliver(
   return service.ask<SendReport>({ postbackUrl, order } satisfies SendOrder)
 }
 
-interface Cost extends SendReport {
-  /** CPU of the receiver and of PostgreSQL, and statements, for each result. */
-  readonly nodeUs: number
-  readonly serverUs: number
-  readonly statements: number
-}
-
-/** Delivers so many results behind those of the warming up, once each. */
-async function measure(db: Database, service: Service, receiver: Receiver, results: number): Promise<Cost> {
+/** Delivers so many results behind those of the warming up, once each: what each costs. */
+async function measure(db: Database, service: Service, receiver: Receiver, results: number) {
   const range = (from: number, length: number) => Array.from({ length }, (_, index) => from + index)
   for (let times = 0; times < WARM_UP_TIMES; times++) await deliver(service, receiver, range(0, WARM_UP))
-  const read = async () => ({ node: await readProcessCpuMs(receiver.pid), ...(await readServerLoad(db)) })
-  const before = await read()
-  const report = await deliver(service, receiver, range(WARM_UP, results))
-  const after = await read()
+  const beforeMs = await readProcessCpuMs(receiver.pid)
+  let report: SendReport = { seconds: 0, statuses: {} }
+  const { cpuMs, statements } = await measureCost(db, async () => {
+    report = await deliver(service, receiver, range(WARM_UP, results))
+  })
   if (report.statuses[200] !== results)
     throw new Error(`Of ${results} results not each was answered with 200: ${report.statuses}.`)
   return {
-    ...report,
-    nodeUs: ((after.node - before.node) * 1000) / results,
-    serverUs: ((after.cpuMs - before.cpuMs) * 1000) / results,
-    statements: (after.statements - before.statements) / results,
+    nodeUs: (((await readProcessCpuMs(receiver.pid)) - beforeMs) * 1000) / results,
+    serverUs: (cpuMs * 1000) / results,
+    statements: statements / results,
+    perSecond: results / report.seconds,
   }
 }
 
@@ -63,17 +57,10 @@ export async function measureDelivered(db: Database, size: number): Promise<Meas
   const reading = await measure(db, service, alone, size)
   alone.end()
   const receiver = await startReceiver(db)
-  const { nodeUs, serverUs, statements, seconds } = await measure(db, service, receiver, size)
+  const cost = await measure(db, service, receiver, size)
   const { stored } = await receiver.ask<{ stored: number }>('count')
   receiver.end()
   service.end()
   if (stored !== WARM_UP + size) throw new Error(`Of ${WARM_UP + size} results ${stored} were stored.`)
-  return {
-    'CPU of Node a result': nodeUs,
-    'CPU of Node for reading alone': reading.nodeUs,
-    'CPU of Node against reading alone': nodeUs / reading.nodeUs,
-    'CPU of PostgreSQL a result': serverUs,
-    'statements a result': statements,
-    'results a second': size / seconds,
-  }
+  return describeResult({ ...cost, aloneUs: reading.nodeUs })
 }

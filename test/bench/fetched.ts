@@ -5,15 +5,15 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import pLimit from 'p-limit'
-import { type Dispatcher, Pool } from 'undici'
+import { Pool } from 'undici'
 import { handOutReady, handOutRows } from '../../src/collect/enqueue-results.ts'
 import type { Database } from '../../src/db/database.ts'
 import type { JobContext } from '../../src/queue/job.ts'
 import { startRunner } from '../../src/queue/runner.ts'
-import type { Measured } from './bars.ts'
+import { describeResult, type Measured } from './bars.ts'
 import type { Delivery } from './bodies.ts'
 import { closeContext, openContext } from './context.ts'
-import { readServerLoad } from './server-load.ts'
+import { measureCost } from './server-load.ts'
 import { SETTINGS } from './settings.ts'
 import { prepareTasks, startService } from './tasks.ts'
 
@@ -25,44 +25,28 @@ const LOOK_EVERY_MS = 10
 /** Longer than any pause of the queue or of the pace of ready lists. */
 const STALLED_AFTER_MS = 60_000
 
-/** CPU of this process for each of some results, in µs. */
-async function measureNode(results: number, work: () => Promise<void>): Promise<number> {
-  const before = process.cpuUsage()
-  await work()
-  const { user, system } = process.cpuUsage(before)
-  return (user + system) / results
-}
-
 /** Reads the body of an answer, and nothing else of it. */
-class BodyReader implements Dispatcher.DispatchHandler {
-  readonly #chunks: Buffer[] = []
-  readonly #body = Promise.withResolvers<Buffer>()
-  readonly body = this.#body.promise
-
-  onRequestStart(): void {}
-
-  onResponseStart(): void {}
-
-  onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
-    this.#chunks.push(chunk)
-  }
-
-  onResponseEnd(): void {
-    this.#body.resolve(Buffer.concat(this.#chunks))
-  }
-
-  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
-    this.#body.reject(error)
-  }
+function readBody(pool: Pool, path: string): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  return new Promise((resolve, reject) => {
+    pool.dispatch(
+      { method: 'GET', path },
+      {
+        onRequestStart: () => {},
+        onResponseStart: () => {},
+        onResponseData: (_, chunk) => void chunks.push(chunk),
+        onResponseEnd: () => resolve(Buffer.concat(chunks)),
+        onResponseError: (_, error) => reject(error),
+      },
+    )
+  })
 }
 
 async function readAlone(url: string, tasks: readonly Delivery[]): Promise<void> {
   const pool = new Pool(url, { connections: REQUESTS_AT_ONCE, pipelining: 1 })
   await pLimit(REQUESTS_AT_ONCE).map(tasks.slice(0, READ_ALONE), async ({ id }) => {
-    const reader = new BodyReader()
-    pool.dispatch({ method: 'GET', path: `/floor/${id}` }, reader)
-    if (JSON.parse((await reader.body).toString('utf8')).tasks.length !== 1)
-      throw new Error('A result has no task.')
+    const body = await readBody(pool, `/floor/${id}`)
+    if (JSON.parse(body.toString('utf8')).tasks.length !== 1) throw new Error('A result has no task.')
   })
   await pool.close()
 }
@@ -92,32 +76,29 @@ export async function measureFetched(db: Database, size: number): Promise<Measur
   const context = await openContext(db, service.url, { maxConcurrent: REQUESTS_AT_ONCE }, settings)
   try {
     const { progress } = await startRunner(context, [])
-    const alone = () => measureNode(READ_ALONE, () => readAlone(service.url, tasks))
+    const alone = async () => {
+      const { nodeMs } = await measureCost(db, () => readAlone(service.url, tasks))
+      return (nodeMs * 1000) / READ_ALONE
+    }
     await alone()
     const aloneBefore = await alone()
     await warmUp(context, tasks.slice(0, WARM_UP))
     await untilStored(progress, WARM_UP)
-    const before = await readServerLoad(db)
     const results = WARM_UP + size - progress.stored
-    const startedMs = performance.now()
-    const nodeUs = await measureNode(results, async () => {
+    const cost = await measureCost(db, async () => {
       const countFetchJobs = () => context.queue.countOpen('fetch')
       const options = { ...settings, countFetchJobs }
       const collecting = handOutReady(db, context.client, options, context.queue.enqueueFetch)
       await untilStored(progress, WARM_UP + size)
       await collecting
     })
-    const seconds = (performance.now() - startedMs) / 1000
-    const after = await readServerLoad(db)
-    const aloneUs = Math.min(aloneBefore, await alone())
-    return {
-      'CPU of Node a result': nodeUs,
-      'CPU of Node for reading alone': aloneUs,
-      'CPU of Node against reading alone': nodeUs / aloneUs,
-      'CPU of PostgreSQL a result': ((after.cpuMs - before.cpuMs) * 1000) / results,
-      'statements a result': (after.statements - before.statements) / results,
-      'results a second': results / seconds,
-    }
+    return describeResult({
+      nodeUs: (cost.nodeMs * 1000) / results,
+      aloneUs: Math.min(aloneBefore, await alone()),
+      serverUs: (cost.cpuMs * 1000) / results,
+      statements: cost.statements / results,
+      perSecond: results / cost.seconds,
+    })
   } finally {
     await closeContext(context)
     service.end()

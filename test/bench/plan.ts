@@ -14,38 +14,15 @@ import { readOutstanding } from '../../src/queue/cycle.ts'
 import { openQueue } from '../../src/queue/queue.ts'
 import { readProblems } from '../../src/report/status.ts'
 import { rememberPrices } from '../support/ledger.ts'
-import type { Measured } from './bars.ts'
+import { atMost, type Measured } from './bars.ts'
 import { LOG } from './context.ts'
-import { readServerLoad } from './server-load.ts'
+import { type Cost, measureCost } from './server-load.ts'
 import { SETTINGS } from './settings.ts'
 
 const PROJECTS = 50
 const { budget: BUDGET } = SETTINGS
 const QUIET_MS = 1_200_000
 const MIB = 1024 * 1024
-
-interface Cost {
-  readonly seconds: number
-  readonly serverCpuMs: number
-  readonly nodeCpuMs: number
-  readonly tempMib: number
-}
-
-async function measure(db: Database, work: () => Promise<unknown>): Promise<Cost> {
-  const before = await readServerLoad(db)
-  const cpu = process.cpuUsage()
-  const startedMs = performance.now()
-  await work()
-  const seconds = (performance.now() - startedMs) / 1000
-  const { user, system } = process.cpuUsage(cpu)
-  const after = await readServerLoad(db)
-  return {
-    seconds,
-    serverCpuMs: after.cpuMs - before.cpuMs,
-    nodeCpuMs: (user + system) / 1000,
-    tempMib: (after.tempBytes - before.tempBytes) / MIB,
-  }
-}
 
 /**
  * Daily watches whose slot of yesterday is neither opened nor closed. Two of three are those of shared
@@ -97,11 +74,11 @@ async function readStatus(db: Database): Promise<void> {
 
 /** The slots of yesterday and of today: as if all watches were new, and then by their interval. */
 async function measureOpening(db: Database): Promise<{ readonly all: Cost; readonly byInterval: Cost }> {
-  const all = await measure(db, () => openDueSlots(db))
+  const all = await measureCost(db, () => openDueSlots(db))
   await db.sql`delete from due_slot`
   await db.sql`vacuum analyze`
   await db.sql`update ledger set opened_to = slot_of('1 day', now()) - interval '30 hours'`
-  return { all, byInterval: await measure(db, () => openDueSlots(db)) }
+  return { all, byInterval: await measureCost(db, () => openDueSlots(db)) }
 }
 
 /** As if the day were over, and nothing of it had been sent. */
@@ -127,38 +104,38 @@ export async function measurePlanning(db: Database, watches: number): Promise<Me
     })
   }
   const close = () => closeEndedSlots(db)
-  const dryRun = await measure(db, () => previewPlan(db, BUDGET))
+  const dryRun = await measureCost(db, () => previewPlan(db, BUDGET))
   const opening = await measureOpening(db)
-  const closing = await measure(db, close)
+  const closing = await measureCost(db, close)
   // Else autovacuum would do it, a minute later, and be counted as planning.
   await db.sql`vacuum analyze`
   // A server that has run for a day writes its log into the files of the day before.
   await db.sql`checkpoint`
-  const planning = await measure(db, plan)
+  const planning = await measureCost(db, plan)
   // As the job `track` does after each plan.
   await analyzeAndVacuum(db)
-  const nothingDue = await measure(db, plan)
-  const nothingOver = await measure(db, close)
-  const outstanding = await measure(db, () => readOutstanding(db, QUIET_MS))
-  const status = await measure(db, () => readStatus(db))
+  const nothingDue = await measureCost(db, plan)
+  const nothingOver = await measureCost(db, close)
+  const outstanding = await measureCost(db, () => readOutstanding(db, QUIET_MS))
+  const status = await measureCost(db, () => readStatus(db))
   await endDay(db)
-  const closingUnsent = await measure(db, close)
+  const closingUnsent = await measureCost(db, close)
   await queue.stop(1_000)
+  const perWatch = (planning.cpuMs + opening.byInterval.cpuMs / 2) / watches
   return {
-    'opening and planning: CPU of PostgreSQL a watch':
-      ((planning.serverCpuMs + opening.byInterval.serverCpuMs / 2) * 1000) / watches,
-    'planning: CPU': (planning.serverCpuMs + planning.nodeCpuMs) / 1000,
-    'planning: until the first post': (firstPostMs ?? Number.NaN) / 1000,
-    'planning: temporary files': planning.tempMib,
-    'opening the slots of a day': opening.byInterval.seconds / 2,
-    'opening them where all watches are new': opening.all.seconds / 2,
-    '`storerank plan`: CPU': dryRun.serverCpuMs / 1000,
-    '`storerank plan`: temporary files': dryRun.tempMib,
-    'planning when nothing is due': nothingDue.seconds * 1000,
-    'closing the slots of a day': closing.seconds,
-    'closing what was planned and never sent': closingUnsent.seconds,
-    'closing when nothing is over': nothingOver.seconds * 1000,
-    'counting what is outstanding': outstanding.seconds * 1000,
-    'status: all that it reads': status.seconds * 1000,
+    'opening and planning: CPU of PostgreSQL a watch': atMost(25, perWatch * 1000, 'µs'),
+    'planning: CPU': atMost(25, (planning.cpuMs + planning.nodeMs) / 1000, 's'),
+    'planning: until the first post': atMost(1, (firstPostMs ?? Number.NaN) / 1000, 's'),
+    'planning: temporary files': atMost(200, planning.tempBytes / MIB, 'MiB'),
+    'opening the slots of a day': atMost(10, opening.byInterval.seconds / 2, 's'),
+    'opening them where all watches are new': atMost(10, opening.all.seconds / 2, 's'),
+    '`storerank plan`: CPU': atMost(10, dryRun.cpuMs / 1000, 's'),
+    '`storerank plan`: temporary files': atMost(200, dryRun.tempBytes / MIB, 'MiB'),
+    'planning when nothing is due': atMost(100, nothingDue.seconds * 1000, 'ms'),
+    'closing the slots of a day': atMost(90, closing.seconds, 's'),
+    'closing what was planned and never sent': atMost(90, closingUnsent.seconds, 's'),
+    'closing when nothing is over': atMost(100, nothingOver.seconds * 1000, 'ms'),
+    'counting what is outstanding': atMost(300, outstanding.seconds * 1000, 'ms'),
+    'status: all that it reads': atMost(300, status.seconds * 1000, 'ms'),
   }
 }

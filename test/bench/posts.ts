@@ -13,7 +13,7 @@ import { settlePost } from '../../src/post/settle.ts'
 import { openQueue } from '../../src/queue/queue.ts'
 import type { TaskAnswer } from '../../src/service/post-tasks.ts'
 import { rememberPrices } from '../support/ledger.ts'
-import type { Measured } from './bars.ts'
+import { atLeast, atMost, type Measured } from './bars.ts'
 import { LOG } from './context.ts'
 import { readSessionCpuMs } from './server-load.ts'
 import { startPartner } from './talk.ts'
@@ -151,13 +151,11 @@ export async function measurePosts(db: Database, charges: number): Promise<Measu
   await fillTasks(db, TASKS)
   const full = await measureOneByOne(db.url)
   const whole = ({ claimMs, settleMs }: Cost) => claimMs + settleMs
+  const perSecond = await measureRunners(db, await listReady(db, CLAIMS))
   return {
-    'claim and settle: CPU of PostgreSQL': whole(full),
-    'of it behind the lock': full.claimMs,
-    'against empty books': whole(full) / whole(empty),
-    [`claimed, sent and settled by ${RUNNERS} runners`]: await measureRunners(
-      db,
-      await listReady(db, CLAIMS),
-    ),
+    'claim and settle: CPU of PostgreSQL': atMost(30, whole(full), 'ms'),
+    'of it behind the lock': atMost(10, full.claimMs, 'ms'),
+    'against empty books': atMost(1.3, whole(full) / whole(empty), '×'),
+    [`claimed, sent and settled by ${RUNNERS} runners`]: atLeast(30, perSecond, '/s'),
   }
 }

@@ -7,28 +7,18 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import type { Database } from '../../src/db/database.ts'
+import { oneRow } from '../../src/db/one-row.ts'
 import { CALL_LIMITS } from '../../src/sandbox/limits.ts'
 import { STORES_AS_SOLD } from '../../src/service/dialect.ts'
 import { MAX_READY_ROWS } from '../../src/service/ready-list.ts'
 import { TIMINGS } from '../../src/timings.ts'
 import { settingsOf, startSandboxProcess } from '../support/sandbox-process.ts'
-import type { Measured } from './bars.ts'
+import { atMost, type Measured, plain } from './bars.ts'
 
 /** How long the longest task takes at the service; the shortest takes half. */
 const READY_MS = 2_000
 const MINUTE_S = 60
 const COMMAND = join(import.meta.dirname, '../../src/cli/storerank.js')
-
-interface Calls {
-  /** From the first permit to the end of the last result. */
-  readonly seconds: number
-  /** Of these, in which no call was on its way. */
-  readonly idleSeconds: number
-  /** Half of the results took no longer. */
-  readonly resultMs: number
-  readonly lists: number
-  readonly captures: number
-}
 
 /**
  * Pure: the least time in which so many results can be had. All tasks are posted at once, the first result
@@ -57,8 +47,13 @@ async function runCommand({ url }: Database, sandboxUrl: string, asSold: boolean
   if (exitCode !== 0) throw new Error(`The command ended with ${exitCode}.`)
 }
 
-async function readCalls(db: Database): Promise<Calls> {
-  const [calls] = await db.sql<Calls[]>`
+/**
+ * From the first permit to the end of the last result, the seconds of these in which no call was on its way,
+ * and what half of the results took no longer than.
+ */
+async function readCalls(db: Database) {
+  return oneRow(
+    await db.sql<Record<'lists' | 'seconds' | 'idleSeconds' | 'resultMs' | 'captures', number>[]>`
     select count(*) filter (where kind = 'tasks_ready') as lists,
       extract(epoch from max(ended_at) filter (where kind = 'task_get') - min(permit_at)
         filter (where kind = 'task_post'))::float8 as seconds,
@@ -69,9 +64,8 @@ async function readCalls(db: Database): Promise<Calls> {
       percentile_cont(0.5) within group (order by extract(epoch from ended_at - permit_at) * 1000)
         filter (where kind = 'task_get') as "resultMs",
       (select count(*) from ranking where gap is null) as captures
-    from api_call`
-  if (calls === undefined) throw new Error('An aggregate returned no row.')
-  return calls
+    from api_call`,
+  )
 }
 
 export async function measureRun(db: Database, keywords: number, asSold: boolean): Promise<Measured> {
@@ -85,13 +79,13 @@ export async function measureRun(db: Database, keywords: number, asSold: boolean
   const { lists, resultMs, seconds, idleSeconds, captures } = await readCalls(db)
   const least = leastSeconds(keywords, resultMs)
   return {
-    'results that are missing': keywords - captures,
-    'ready lists': lists,
-    'half of the results took no longer than': resultMs,
-    'the least that the limits allow': least,
-    'from the first post to the last result': seconds,
-    'of these, without a call on its way': idleSeconds,
-    'against the least': seconds / least,
-    'the command in all, with its start and its report': wholeSeconds,
+    'results that are missing': atMost(0, keywords - captures),
+    'ready lists': plain(lists),
+    'half of the results took no longer than': plain(resultMs, 'ms'),
+    'the least that the limits allow': plain(least, 's'),
+    'from the first post to the last result': plain(seconds, 's'),
+    'of these, without a call on its way': plain(idleSeconds, 's'),
+    'against the least': atMost(1.1, seconds / least, '×'),
+    'the command in all, with its start and its report': plain(wholeSeconds, 's'),
   }
 }

@@ -1,6 +1,7 @@
 /** What a PostgreSQL on this machine has used: CPU of all its processes, and statements. Linux only. */
 import { readdir, readFile } from 'node:fs/promises'
 import type { Database } from '../../src/db/database.ts'
+import { oneRow } from '../../src/db/one-row.ts'
 
 export interface ServerLoad {
   /** Of all processes of the server, those that have ended included. */
@@ -15,13 +16,37 @@ const TICK_MS = 10
 
 /** Reads it now; differences of two readings are what was used between them. */
 export async function readServerLoad(db: Database): Promise<ServerLoad> {
-  const [row] = await db.sql<{ pid: number; isCounted: boolean; tempBytes: number }[]>`
+  const row = oneRow(
+    await db.sql<{ pid: number; isCounted: boolean; tempBytes: number }[]>`
     select pg_backend_pid() as pid,
       current_setting('shared_preload_libraries') like '%pg_stat_statements%' as "isCounted",
-      (select temp_bytes from pg_stat_database where datname = current_database()) as "tempBytes"`
-  if (row === undefined) throw new Error('A select without a table returned no row.')
+      (select temp_bytes from pg_stat_database where datname = current_database()) as "tempBytes"`,
+  )
   const statements = row.isCounted ? await countStatements(db) : Number.NaN
   return { cpuMs: await readCpuMs(row.pid), statements, tempBytes: row.tempBytes }
+}
+
+/** What a piece of work takes: of the server, of this process, and of the clock. */
+export interface Cost extends ServerLoad {
+  readonly nodeMs: number
+  readonly seconds: number
+}
+
+export async function measureCost(db: Database, work: () => Promise<unknown>): Promise<Cost> {
+  const before = await readServerLoad(db)
+  const cpu = process.cpuUsage()
+  const startedMs = performance.now()
+  await work()
+  const seconds = (performance.now() - startedMs) / 1000
+  const { user, system } = process.cpuUsage(cpu)
+  const after = await readServerLoad(db)
+  return {
+    seconds,
+    nodeMs: (user + system) / 1000,
+    cpuMs: after.cpuMs - before.cpuMs,
+    statements: after.statements - before.statements,
+    tempBytes: after.tempBytes - before.tempBytes,
+  }
 }
 
 async function countStatements(db: Database): Promise<number> {

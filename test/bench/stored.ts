@@ -6,7 +6,7 @@ import { makePartitionsAhead } from '../../src/history/partitions.ts'
 import { storeFetched } from '../../src/history/store.ts'
 import type { ListedNumbers, RankedApp } from '../../src/service/results.ts'
 import { TIMINGS } from '../../src/timings.ts'
-import type { Measured } from './bars.ts'
+import { atMost, type Measured, plain } from './bars.ts'
 
 const BATCH = TIMINGS.resultsPerFetchJob
 const APPS_PER_RESULT = 100
@@ -114,9 +114,9 @@ export async function measureStored(db: Database, results: number): Promise<Meas
   }
   const { history, charges, numbers } = await readBytes(db)
   return {
-    'results a second': (stored * 1000) / ms,
-    'bytes an observation: the history': history,
-    'bytes an observation: the history and its charges': history + charges,
-    'bytes an observation: with the numbers of apps': history + charges + numbers,
+    'results a second': plain((stored * 1000) / ms, '/s'),
+    'bytes an observation: the history': plain(history),
+    'bytes an observation: the history and its charges': atMost(9, history + charges),
+    'bytes an observation: with the numbers of apps': atMost(10, history + charges + numbers),
   }
 }

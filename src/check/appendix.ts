@@ -88,7 +88,8 @@ function checkLimits(row: unknown, user: UserData): Finding {
 function listLimits(value: unknown, isLimit: boolean): number[] {
   if (isObject(value))
     return Object.entries(value).flatMap(([key, child]) => listLimits(child, isLimit || key === 'limits'))
-  return isLimit ? (readNumber(value) ?? []) : []
+  const amount = isLimit ? readNumber(value) : null
+  return amount === null ? [] : [amount]
 }
 
 function checkBalance({ balanceMicros }: UserData): Finding {

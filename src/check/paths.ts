@@ -111,11 +111,11 @@ export async function checkOffers(client: AppDataClient): Promise<Finding[]> {
       'Each function of a store has its own list.',
       'One list has the results of all functions. It is asked instead of eight.',
     ),
-    empty === undefined
+    !empty?.task
       ? holds('an empty list', 'No list is empty now.')
       : judge(
           'an empty list',
-          empty.task?.result !== null,
+          empty.task.result !== null,
           'It is a list without rows.',
           'It is null. With a count of 0 that is read as empty.',
         ),

@@ -153,7 +153,7 @@ export async function sumRows(
 async function listSequences(session: Session, tables: readonly Table[]): Promise<string[]> {
   const rows = await session<{ statement: string }[]>`
     select format('select setval(''public."%s"'', %s, %s);', s.sequencename,
-      coalesce(s.last_value, s.start_value), s.last_value is not null) as statement
+      coalesce(s.last_value, s.start_value), (s.last_value is not null)::text) as statement
     from pg_sequences s
     join pg_depend d on d.objid = format('public.%I', s.sequencename)::regclass
       and d.classid = 'pg_class'::regclass and d.deptype in ('a', 'i')

@@ -66,6 +66,10 @@ interface Situation {
   readonly isHeld: boolean
 }
 
+interface Complaint<Read> {
+  says(read: Read, situation: Situation): string | readonly string[] | null
+}
+
 export interface Source<Read> {
   read(look: Look): Read | Promise<Read>
   /** By name. */
@@ -74,9 +78,7 @@ export interface Source<Read> {
    * By kind, the most urgent first: a sentence that says what to do, or several; null where nothing is wrong.
    * Kinds are stable: monitoring may match them.
    */
-  readonly troubles?: Readonly<
-    Record<string, (read: Read, situation: Situation) => string | readonly string[] | null>
-  >
+  readonly troubles?: Readonly<Record<string, Complaint<Read>['says']>>
 }
 
 /** Declares a source. */

@@ -63,8 +63,10 @@ export async function readFigures(db: Database, settings: MonitorSettings): Prom
   return { at, ...Object.fromEntries(read) }
 }
 
-interface Metric extends Figure<Figures> {
+/** A figure that is read of all that was read. */
+interface Metric extends Omit<Figure<Figures>, 'value'> {
   readonly name: string
+  value(figures: Figures): ReturnType<Figure<Figures>['value']>
 }
 
 /** What the lines of `status --check` begin with. */

@@ -10,28 +10,25 @@ const PAGE = readFileSync(join(PROJECT, 'docs/architecture.md'), 'utf8')
 /** Of each row of the table of rooms, the rooms that it may import. */
 const readRooms = (markdown: string): Map<string, readonly string[]> => {
   const [, table = ''] = /^## Rooms\n(.*?)^## /ms.exec(markdown) ?? []
-  const rows = [...table.matchAll(/^\| `(\w+)` \|.*\| ([^|]*)\|$/gm)]
+  const rows = table.matchAll(/^\| `(\w+)` \|.*\| ([^|]*)\|$/gm)
+  return new Map([...rows].map(([, room = '', imports = '']) => [room, imports.match(/\w+/g) ?? []]))
+}
+
+/** Of each file, the files that it imports, types included, however: at its beginning, or while it works. */
+const readFileImports = (): Map<string, readonly string[]> => {
+  const files = globSync('{src,jobs}/**/*.ts', { cwd: PROJECT }).sort()
   return new Map(
-    rows.map(([, room = '', imports = '']) => [
-      room,
-      [...imports.matchAll(/`(\w+)`/g)].map(([, name = '']) => name),
-    ]),
+    files.map((file) => {
+      const text = readFileSync(join(PROJECT, file), 'utf8')
+      const paths = [...text.matchAll(/(?:from|import\()\s*'(\.[^']+)'/g)].map(([, path = '']) => path)
+      return [file, paths.map((path) => join(dirname(file), path)).filter((path) => files.includes(path))]
+    }),
   )
 }
 
-/** Which other rooms the files of a room import, types included, with the file that does. */
-const readImports = (room: string): { file: string; imported: string }[] =>
-  globSync(`src/${room}/**/*.ts`, { cwd: PROJECT })
-    .sort()
-    .flatMap((file) => {
-      const depth = file.split('/').length - 2
-      const paths = readFileSync(join(PROJECT, file), 'utf8').matchAll(
-        /(?:from|import\()\s*'((?:\.\.\/)+)(\w+)\//g,
-      )
-      return [...paths].flatMap(([, up = '', name = '']) =>
-        up.length / 3 === depth ? [{ file, imported: name }] : [],
-      )
-    })
+const imports = readFileImports()
+/** The folder of src/ in which a file stands; undefined of the others. */
+const roomOf = (file: string) => /^src\/(\w+)\//.exec(file)?.[1]
 
 describe('the table of rooms', () => {
   const rooms = readRooms(PAGE)
@@ -45,8 +42,12 @@ describe('the table of rooms', () => {
 
   for (const [room, allowed] of rooms) {
     test(`names every room that ${room} imports`, () => {
-      const strangers = readImports(room).filter(
-        ({ imported }) => imported !== room && !allowed.includes(imported),
+      const strangers = [...imports].flatMap(([file, paths]) =>
+        roomOf(file) !== room
+          ? []
+          : paths
+              .filter((path) => ![room, ...allowed, undefined].includes(roomOf(path)))
+              .map((path) => [file, path]),
       )
       assert.deepEqual(strangers, [])
     })
@@ -63,18 +64,6 @@ describe('the table of rooms', () => {
   })
 })
 
-/** Of each file, the files that it imports, types included, however: at its beginning, or while it works. */
-const readFileImports = (): Map<string, readonly string[]> => {
-  const files = globSync('{src,jobs}/**/*.ts', { cwd: PROJECT }).sort()
-  return new Map(
-    files.map((file) => {
-      const text = readFileSync(join(PROJECT, file), 'utf8')
-      const paths = [...text.matchAll(/(?:from|import\()\s*'(\.[^']+)'/g)].map(([, path = '']) => path)
-      return [file, paths.map((path) => join(dirname(file), path)).filter((path) => files.includes(path))]
-    }),
-  )
-}
-
 /** A way from a file back to itself, for each file that has one. */
 const findCircles = (imports: ReadonlyMap<string, readonly string[]>): string[] => {
   const done = new Set<string>()
@@ -90,8 +79,6 @@ const findCircles = (imports: ReadonlyMap<string, readonly string[]>): string[] 
 }
 
 describe('files', () => {
-  const imports = readFileImports()
-
   test('import each other in no circle', () => {
     assert.deepEqual(findCircles(imports), [])
   })

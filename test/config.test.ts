@@ -24,13 +24,15 @@ const account = {
 const SEGMENT = 'k3y-0f_twenty4characters'
 
 function refusal(env: NodeJS.ProcessEnv): string {
-  try {
-    readConfig(env)
-  } catch (error) {
-    assert.ok(error instanceof ConfigurationError)
-    return error.message
-  }
-  throw new assert.AssertionError({ message: 'the settings were accepted' })
+  let message = ''
+  assert.throws(
+    () => readConfig(env),
+    (error) => {
+      message = String((error as Error).message)
+      return error instanceof ConfigurationError
+    },
+  )
+  return message
 }
 
 describe('readConfig', () => {
@@ -93,19 +95,22 @@ describe('readConfig', () => {
       STORERANK_HOME: '/var/lib/storerank',
       LOG_LEVEL: 'debug',
     })
-    assert.equal(config.databaseUrl?.reveal(), 'postgresql://u:p@db:5432/ranks')
-    assert.equal(config.service?.url, 'https://api.example.com/proxy')
-    assert.deepEqual(config.service?.stores, { ios_store: 'apple', android_store: 'google' })
-    assert.equal(config.service?.login, 'me@example.com')
-    assert.equal(config.service?.password.reveal(), 'hunter2')
-    assert.equal(config.postbackUrl?.reveal(), `https://ranks.example.com:8443/hooks/${SEGMENT}`)
+    const { service, postbackUrl, databaseUrl, heartbeatUrl } = config
+    assert.deepEqual(
+      [databaseUrl, postbackUrl, heartbeatUrl, service?.password].map((secret) => secret?.reveal()),
+      [
+        'postgresql://u:p@db:5432/ranks',
+        `https://ranks.example.com:8443/hooks/${SEGMENT}`,
+        'https://beats.example.com/abc',
+        'hunter2',
+      ],
+    )
+    const { url, login, stores } = service ?? {}
+    assert.deepEqual([url, login], ['https://api.example.com/proxy', 'me@example.com'])
+    assert.deepEqual(stores, { ios_store: 'apple', android_store: 'google' })
     assert.deepEqual(config.operationsListen, { host: '0.0.0.0', port: 9090 })
-    assert.deepEqual(config.keep, {
-      historyMs: 400 * 86_400_000,
-      pagesMs: 180 * 86_400_000,
-      moneyMs: 800 * 86_400_000,
-    })
-    assert.equal(config.heartbeatUrl?.reveal(), 'https://beats.example.com/abc')
+    const DAY_MS = 86_400_000
+    assert.deepEqual(config.keep, { historyMs: 400 * DAY_MS, pagesMs: 180 * DAY_MS, moneyMs: 800 * DAY_MS })
     assert.deepEqual(config.reports, { folder: '/var/www/ranks', title: 'Acme', logo: '/etc/acme.svg' })
     assert.deepEqual(config.budget, { maxDayMicros: 250_000, maxMonthMicros: 7_000_001, maxRunMicros: 1200 })
     assert.deepEqual([config.callsPerMinute, config.maxConcurrentRequests, config.maxAttempts], [3, 1, 10])
@@ -210,19 +215,13 @@ describe('readConfig', () => {
     }
   })
 
-  for (const url of ['http://localhost:8080', 'http://127.0.0.1', 'http://[::1]:9']) {
-    test(`allows plain http and a short quiet time at ${url}`, () => {
+  test('allows plain http and a short quiet time on loopback, and with the sandbox', () => {
+    for (const url of ['http://localhost:8080', 'http://127.0.0.1', 'http://[::1]:9']) {
       const config = readConfig({ ...account, APP_DATA_URL: url, RECONCILE_QUIET: '2s' })
       assert.deepEqual([config.service?.url, config.reconcileQuietMs], [url, 2000])
-    })
-  }
-
-  test('does not take a host for loopback because its name begins like one', () => {
-    assert.match(refusal({ ...account, APP_DATA_URL: 'http://127.0.0.1.example.com' }), /^APP_DATA_URL/)
-  })
-
-  test('allows a short quiet time with the sandbox', () => {
+    }
     assert.equal(readConfig({ RECONCILE_QUIET: '0s' }).reconcileQuietMs, 0)
+    assert.match(refusal({ ...account, APP_DATA_URL: 'http://127.0.0.1.example.com' }), /^APP_DATA_URL/)
   })
 
   test('notes an address that only answers with dummies', () => {
@@ -272,18 +271,17 @@ describe('the password file', () => {
 })
 
 describe('misspelt settings', () => {
-  test('are refused under our prefixes', () => {
-    assert.equal(
-      refusal({ STORERANK_WHATEVER_ELSE: 'x' }),
-      'STORERANK_WHATEVER_ELSE is not a setting of storerank.',
-    )
-  })
-
-  test('are refused when they are near a name that nobody else uses', () => {
-    assert.match(refusal({ MAX_UDS_PER_DAY: '1' }), /Did you mean MAX_USD_PER_DAY\?/)
-    assert.match(refusal({ max_usd_per_day: '1' }), /Did you mean MAX_USD_PER_DAY\?/)
-    assert.match(refusal({ RECONSILE_QUIET: '30m' }), /Did you mean RECONCILE_QUIET\?/)
-  })
+  for (const [why, name, says] of [
+    [
+      'under our prefixes',
+      'STORERANK_WHATEVER_ELSE',
+      /^STORERANK_WHATEVER_ELSE is not a setting of storerank\.$/,
+    ],
+    ['near a name that nobody else uses', 'MAX_UDS_PER_DAY', /Did you mean MAX_USD_PER_DAY\?/],
+    ['in small letters', 'max_usd_per_day', /Did you mean MAX_USD_PER_DAY\?/],
+    ['of the same sound', 'RECONSILE_QUIET', /Did you mean RECONCILE_QUIET\?/],
+  ] as const)
+    test(`are refused ${why}`, () => assert.match(refusal({ [name]: '1' }), says))
 
   test('are noted when they are near a shorter name that is not set', () => {
     assert.match(readConfig({ DATABASE_ULR: 'x' }).notes.join(), /DATABASE_ULR .*Did you mean DATABASE_URL\?/)
@@ -291,22 +289,11 @@ describe('misspelt settings', () => {
   })
 
   test('are never seen in variables of other programs', () => {
-    const others = {
-      PATH: '/bin',
-      HOME: '/root',
-      APPDATA: 'C:\\Users',
-      LOGLEVEL: 'x',
-      LOG_LEVELS: 'x',
-      DATABASE_URL_TEST: 'x',
-      TEST_DATABASE_URL: 'x',
-      npm_config_loglevel: 'x',
-      npm_package_name: 'storerank',
-      MAX_ATTEMPT_DELAY: '1',
-      STORERANK_SERVICE_HOST: '10.0.0.1',
-      STORERANK_SERVICE_PORT_HTTP: '80',
-      STORERANK_PORT: 'tcp://10.0.0.1:80',
-      STORERANK_PORT_80_TCP_ADDR: '10.0.0.1',
-    }
+    const names =
+      'PATH HOME APPDATA LOGLEVEL LOG_LEVELS DATABASE_URL_TEST TEST_DATABASE_URL npm_config_loglevel ' +
+      'npm_package_name MAX_ATTEMPT_DELAY STORERANK_SERVICE_HOST STORERANK_SERVICE_PORT_HTTP ' +
+      'STORERANK_PORT STORERANK_PORT_80_TCP_ADDR'
+    const others = Object.fromEntries(names.split(' ').map((name) => [name, 'x']))
     assert.deepEqual(readConfig(others), readConfig({}))
   })
 })

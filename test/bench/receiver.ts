@@ -1,7 +1,7 @@
 /**
  * A process that takes deliveries: as a runner that listens, with the URL of its database as argument, or for
  * reading alone, without: the same HTTP server, the same bodies unpacked and parsed, and nothing else. It
- * says its own URL, and at each line of its input how many results it has stored. It ends with its input.
+ * says its own URL, and when it is asked how many results it has stored.
  */
 import { randomBytes } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
@@ -15,7 +15,7 @@ import { storeFetched } from '../../src/history/store.ts'
 import { Secret } from '../../src/secret.ts'
 import { LOG } from './context.ts'
 import { SETTINGS } from './settings.ts'
-import { answerLines } from './talk.ts'
+import { answerMessages } from './talk.ts'
 
 interface Listening {
   readonly port: number
@@ -66,6 +66,5 @@ const [databaseUrl] = process.argv.slice(2)
 const secret = randomBytes(24).toString('hex')
 const { port, stored } =
   databaseUrl === undefined ? await readAlone() : await listenAsRunner(databaseUrl, secret)
-const lines = answerLines()
-lines.say({ postbackUrl: `http://${HOST}:${port}/${secret}?id=$id&tag=$tag` })
-await lines.answer(() => ({ stored: stored() }))
+process.send?.({ postbackUrl: `http://${HOST}:${port}/${secret}?id=$id&tag=$tag` })
+answerMessages(() => ({ stored: stored() }))

@@ -1,12 +1,12 @@
 /**
  * A runner without scheduled jobs, as a process of its own. Arguments: URLs of the database and of the
- * service. It says that it works, and ends with its input.
+ * service. It says that it works.
  */
 import { openDatabase } from '../../src/db/database.ts'
 import { startRunner } from '../../src/queue/runner.ts'
 import { openContext } from './context.ts'
 import { SETTINGS } from './settings.ts'
-import { answerLines } from './talk.ts'
+import { answerMessages } from './talk.ts'
 
 const [databaseUrl = '', baseUrl = ''] = process.argv.slice(2)
 /** The limits of the account are out of the way: as many requests at once as all runners have connections. */
@@ -17,6 +17,5 @@ const settings = {
 }
 const service = { maxConcurrent: SETTINGS.maxConcurrentRequests }
 await startRunner(await openContext(openDatabase(databaseUrl), baseUrl, service, settings), [])
-const lines = answerLines()
-lines.say({})
-await lines.answer(() => ({}))
+process.send?.({})
+answerMessages(() => ({}))

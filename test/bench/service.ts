@@ -1,10 +1,10 @@
 /**
  * A service as a process of its own that has all its answers ready: the ready list of ios_store/app_searches,
  * and the result of each task; posted tasks it creates without keeping them. Results it also delivers, as
- * fast as they are taken. One line of JSON in: the tasks. One line out: its URL. Then a line for each order
- * to deliver, answered with a line.
+ * fast as they are taken. It is told the tasks, says its URL, and answers each order to deliver.
  */
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
@@ -13,7 +13,7 @@ import pLimit from 'p-limit'
 import { Pool } from 'undici'
 import { fillUrl } from '../../src/sandbox/webhooks.ts'
 import { createBodies, type Delivery } from './bodies.ts'
-import { answerLines } from './talk.ts'
+import { answerMessages } from './talk.ts'
 
 export interface SendOrder {
   /** With `$id` and `$tag`, as tasks are posted with it. */
@@ -34,8 +34,7 @@ const READY_ROWS = 1_000
 const CONNECTIONS = 256
 const GZIP_LEVEL = 1
 
-const lines = answerLines()
-const tasks = await lines.next<readonly Delivery[]>()
+const [tasks] = (await once(process, 'message')) as [readonly Delivery[]]
 /** Those that were not fetched yet, oldest first. */
 const waiting = new Map(tasks.map((task) => [task.id, task]))
 const byId = new Map(waiting)
@@ -108,5 +107,5 @@ async function send({ postbackUrl, order }: SendOrder): Promise<SendReport> {
 }
 
 await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
-lines.say({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` })
-await lines.answer(send)
+process.send?.({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` })
+answerMessages(send)

@@ -58,18 +58,23 @@ export async function readFileRows(
   }
   const readable = head.flatMap((each) => ('reason' in each ? [] : [each.record]))
   const form = findForm(file, readable, context)
-  refuseLacking(file, form, context.understanding.given)
+  refuseLacking(file, form, context.understanding.lacking)
   const above = readable.slice(0, form.headerLines)
+  // Of files that were put together each has it.
   const header = above.at(-1)?.join('\n')
   async function* rows() {
-    yield* head.filter(
-      (each) => 'reason' in each || !(above.includes(each.record) || each.record.join('\n') === header),
-    )
-    // Of files that were put together each has it.
-    for await (const each of records) if ('reason' in each || each.record.join('\n') !== header) yield each
+    for await (const each of chain(head, records)) {
+      if ('reason' in each) yield each
+      else if (!above.includes(each.record) && each.record.join('\n') !== header)
+        yield* fitRecord({ file, line: each.info.lines }, each.record, form, context.understanding)
+    }
   }
-  const { watches, told } = form
-  return { watches, told, rows: readRows(file, rows(), form, context.understanding) }
+  return { watches: form.watches, told: form.told, rows: rows() }
+}
+
+async function* chain<Item>(first: Iterable<Item>, rest: AsyncIterable<Item>): AsyncGenerator<Item> {
+  yield* first
+  yield* rest
 }
 
 /** What no row can say is asked for once. */
@@ -126,28 +131,29 @@ async function* parseRecords(
     () => {},
   )
   const isWellQuoted = quoteRule(delimiter)
+  const refuse = (lines: number, reason: string) => ({
+    file,
+    line: lines + skippedLines,
+    subject: '',
+    reason,
+  })
   for await (const each of parser) {
     const { record, info, raw } = each as CsvRecord
-    const line = info.lines + skippedLines
     if (/[\ufffd\0]/.test(raw)) {
-      const reason =
+      yield refuse(
+        info.lines,
         'it has bytes that are no letters of UTF-8, or the sign � of a letter that was lost; where all ' +
-        'of the file is in another encoding, name it: --encoding'
-      yield { file, line, subject: '', reason }
+          'of the file is in another encoding, name it: --encoding',
+      )
     } else if (raw.includes('"') && !isWellQuoted.test(raw.trim())) {
-      yield {
-        file,
-        line,
-        subject: '',
-        reason: 'its quotes do not match: a cell with quotes in it is written "say ""hi"""',
-      }
-    } else yield { record, info: { ...info, lines: line }, raw }
+      yield refuse(info.lines, 'its quotes do not match: a cell with quotes in it is written "say ""hi"""')
+    } else yield { record, info: { ...info, lines: info.lines + skippedLines }, raw }
   }
   if (broken === undefined) return
-  const line = (broken.lines ?? 0) + skippedLines
-  const reason =
-    'a quote before it is not closed, or it is longer than 262,144 bytes: nothing after it could be read'
-  yield { file, line, subject: '', reason }
+  yield refuse(
+    broken.lines ?? 0,
+    'a quote before it is not closed, or it is longer than 262,144 bytes: nothing after it could be read',
+  )
 }
 
 /** Looks at the first lines without losing them. */
@@ -191,27 +197,4 @@ function quoteRule(delimiter: string): RegExp {
   const mark = delimiter === '\t' ? '\\t' : delimiter
   const cell = `(?:[^"${mark}]*|[^\\S${mark}]*"(?:[^"]|"")*"[^\\S${mark}]*)`
   return new RegExp(`^${cell}(?:${mark}${cell})*$`)
-}
-
-async function* readRows(
-  file: string,
-  records: AsyncIterable<CsvRecord | RefusedRow>,
-  form: Form,
-  understanding: Understanding,
-): AsyncGenerator<FileRow | RefusedRow> {
-  const mentioned = new Set<string>()
-  for await (const record of records) {
-    if ('reason' in record) {
-      yield record
-      continue
-    }
-    for (const row of fitRecord({ file, line: record.info.lines }, record.record, form, understanding)) {
-      if ('reason' in row || row.isMentioned !== true) yield row
-      else {
-        const app = JSON.stringify([...row.cells])
-        if (!mentioned.has(app)) yield row
-        mentioned.add(app)
-      }
-    }
-  }
 }

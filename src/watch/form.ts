@@ -6,7 +6,7 @@ import { ConfigurationError } from '../errors.ts'
 import { didYouMean, suggest } from '../suggest.ts'
 import { ALERTS, fileColumnsOf, HISTORY, WATCHES, type Watch } from './kinds.ts'
 import type { Places } from './places.ts'
-import { HEADERS, nameOf } from './spellings.ts'
+import { HEADERS, meantBy, nameOf } from './spellings.ts'
 
 /** What a column of the file says: a column of the table, or who is found in one country. */
 export type Column =
@@ -75,9 +75,7 @@ function columnOf(name: string): string | null {
 }
 
 const OWN = new Set([...[...WATCHES, ...ALERTS, HISTORY].flatMap(fileColumnsOf), ...OF_FILES])
-const SYNONYMS = new Map(
-  Object.entries(HEADERS).flatMap(([column, all]) => all.map((each) => [each, column] as const)),
-)
+const SYNONYMS = meantBy(HEADERS, nameOf)
 
 function readMap(map: readonly string[]): ReadonlyMap<string, string> {
   return new Map(

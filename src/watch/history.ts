@@ -27,24 +27,22 @@ export async function storeHistory(
     const rank = cells.get('rank') ?? ''
     const reason = refusalOf(cells)
     if (reason !== null) refuse(row, reason, tally)
-    else if (rankOf(rank) === null) tally.unranked += 1
+    else if (rankOf(rank) === null) tally.counts.unranked += 1
     else return [{ source, ...Object.fromEntries(cells), n, rank: rankOf(rank) ?? 0 }]
     return []
   })
-  const known = await readKnown(tx, given)
-  const stored = known.filter(({ location, app }) => location !== null && app !== null)
-  for (const { n, location, project } of known) {
+  const known = await store(tx, given)
+  for (const { n, location, app, project } of known) {
     const row = rows[n]
-    if (row === undefined || stored.some((each) => each.n === n)) continue
+    if (row === undefined || (location !== null && app !== null)) continue
     const where = `the place is not known yet: \`storerank run\` loads the places of the store`
     const who = `the project ${project} has no such app: add it by \`storerank watch\` or an import`
     refuse(row, location === null ? where : who, tally)
   }
-  const changed = await upsert(tx, given, stored)
-  const added = changed.filter((row) => row.added).length
-  tally.added += added
-  tally.changed += changed.length - added
-  tally.unchanged += stored.length - changed.length
+  const [{ stored = 0, added = 0, changed = 0 } = {}] = known
+  tally.counts.added += added
+  tally.counts.changed += changed
+  tally.counts.unchanged += stored - added - changed
 }
 
 function refuse({ file, line, cells }: FileRow, reason: string, tally: Tally): void {
@@ -67,52 +65,50 @@ interface Known {
   readonly project: string
   readonly location: number | null
   readonly app: number | null
+  /** Of all rows: those with place and app, and what became of them. */
+  readonly stored: number
+  readonly added: number
+  readonly changed: number
 }
 
-/** An app may be named by its id, its label or its title. */
-async function readKnown(tx: Transaction, given: readonly Given[]): Promise<readonly Known[]> {
+/** An app may be named by its id, its label or its title. What is in the rows twice is stored once. */
+async function store(tx: Transaction, given: readonly Given[]): Promise<readonly Known[]> {
   return tx<Known[]>`
-    select g.n, g.project, coalesce(g.location_code, (
-        select l.code from location l
-        where l.store = g.store and lower(l.name collate "C") = lower(g.location_name collate "C")
-        order by l.code limit 1
-      ))::integer as location,
-      (select a.app from project_app a
-        where a.project = g.project and a.store = g.store
-          and (a.app_id = g.app_id or lower(a.label) = lower(g.app_id) or lower(a.title) = lower(g.app_id))
-        order by a.app_id = g.app_id desc limit 1) as app
-    from json_to_recordset(${JSON.stringify(given)}::text::json) g (n integer, project text, store text,
-      location_code bigint, location_name text, app_id text)
-    order by g.n`
-}
-
-async function upsert(
-  tx: Transaction,
-  given: readonly Given[],
-  known: readonly Known[],
-): Promise<readonly { added: boolean }[]> {
-  const placeOf = new Map(known.map((each) => [each.n, each]))
-  const rows = given.flatMap((each) => {
-    const place = placeOf.get(each.n)
-    return place === undefined ? [] : [{ ...each, ...place }]
-  })
-  return tx<{ added: boolean }[]>`
-    with given as (
-      select * from json_to_recordset(${JSON.stringify(rows)}::text::json) g (n integer, project text,
-        store text, keyword text, location integer, language_code text, app integer, day date, rank smallint,
-        source text)
+    with known as materialized (
+      select g.*, coalesce(g.location_code, (
+          select l.code from location l
+          where l.store = g.store and lower(l.name collate "C") = lower(g.location_name collate "C")
+          order by l.code limit 1
+        ))::integer as location,
+        (select a.app from project_app a
+          where a.project = g.project and a.store = g.store
+            and (a.app_id = g.app_id or lower(a.label) = lower(g.app_id) or lower(a.title) = lower(g.app_id))
+          order by a.app_id = g.app_id desc limit 1) as app
+      from json_to_recordset(${JSON.stringify(given)}::text::json) g (n integer, project text, store text,
+        keyword text, location_code bigint, location_name text, language_code text, app_id text, day date,
+        rank smallint, source text)
     ), list as (
       select l.*, keyword_target(l.store, l.keyword, l.location, l.language_code) as target_id
-      from (select distinct store, clean_text(keyword) as keyword, location, language_code from given) l
+      from (select distinct store, clean_text(keyword) as keyword, location, language_code
+        from known where location is not null and app is not null) l
+    ), stored as (
+      insert into imported_rank as i (project, target_id, app, day, source, rank)
+      select distinct on (k.project, l.target_id, k.app, k.day, k.source)
+        k.project, l.target_id, k.app, k.day, k.source, k.rank
+      from known k
+      join list l on (l.store, l.keyword, l.location, l.language_code)
+        = (k.store, clean_text(k.keyword), k.location, k.language_code)
+      where k.app is not null
+      order by 1, 2, 3, 4, 5, k.n desc
+      on conflict (project, target_id, app, day, source) do update set rank = excluded.rank
+        where i.rank <> excluded.rank
+      returning xmax = 0 as added
     )
-    insert into imported_rank as i (project, target_id, app, day, source, rank)
-    select distinct on (g.project, l.target_id, g.app, g.day, g.source)
-      g.project, l.target_id, g.app, g.day, g.source, g.rank
-    from given g
-    join list l on (l.store, l.keyword, l.location, l.language_code)
-      = (g.store, clean_text(g.keyword), g.location, g.language_code)
-    order by 1, 2, 3, 4, 5, g.n desc
-    on conflict (project, target_id, app, day, source) do update set rank = excluded.rank
-      where i.rank <> excluded.rank
-    returning xmax = 0 as added`
+    select k.n, k.project, k.location, k.app,
+      count(*) filter (where k.location is not null and k.app is not null) over () as stored, s.added, s.changed
+    from known k
+    cross join (
+      select count(*) filter (where added) as added, count(*) filter (where not added) as changed from stored
+    ) s
+    order by k.n`
 }

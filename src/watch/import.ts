@@ -4,16 +4,16 @@
  * rule is refused alone, with its line and the rule. The files are read and stored in pieces, so that neither
  * memory nor a transaction grows with them; only a trial, and what replaces a project, is one transaction.
  */
+import { Readable } from 'node:stream'
 import type { Database, SqlRunner, Transaction } from '../db/database.ts'
 import { sql } from '../db/sql.ts'
 import { ConfigurationError } from '../errors.ts'
 import { didYouMean } from '../suggest.ts'
-import { readFileRows } from './file-rows.ts'
+import { type FileContext, readFileRows } from './file-rows.ts'
 import type { WatchFile } from './file-text.ts'
 import type { FileRow, RefusedRow } from './fit-rows.ts'
 import { storeHistory } from './history.ts'
-import type { Watch } from './kinds.ts'
-import { loadPlaces, type Places } from './places.ts'
+import { loadPlaces } from './places.ts'
 import { type Import, type ImportProblem, PROBLEMS_SHOWN, Tally, type WatchCost } from './tally.ts'
 import { type Lacking, Understanding } from './understand.ts'
 import { findIds, upsert, withoutKnownApps } from './upsert.ts'
@@ -41,16 +41,17 @@ export interface ImportOptions {
   readonly onUnderstood?: (sentence: string) => void
 }
 
+type File = Pick<WatchFile, 'name' | 'text'>
+
 const PIECE_ROWS = 5_000
-/** Rows of other columns wait until they are a piece of their own, or so many wait in all. */
-const WAITING_ROWS = 20_000
-/** Different ones; the view has them all. */
 /** A trial of a million rows. */
 const WHOLE_LIMIT_MS = 30 * 60_000
 /** Missing, in no reference list, or against a CHECK. */
 const BREAKS_RULE = /^235(02|03|14)$/
 /** SQLSTATE classes of what is wrong with a row: its data, a rule, the same row twice in one statement. */
 const ROW_AT_FAULT = /^(21|22|23|P0)/
+
+class TrialOver extends Error {}
 
 /**
  * Brings CSV files in: the header of each names columns of keyword_watch, app_watch or chart_watch, or of
@@ -61,12 +62,13 @@ const ROW_AT_FAULT = /^(21|22|23|P0)/
  */
 export async function importWatches(
   { begin }: Pick<Database, 'begin'>,
-  given: string | readonly Pick<WatchFile, 'name' | 'text'>[],
+  given: string | readonly File[],
   options: ImportOptions = {},
 ): Promise<Import> {
-  const files = typeof given === 'string' ? [{ name: 'the file', text: () => chunksOf(given) }] : given
-  const tally = new Tally(options.replace)
-  if (!options.isTrial && options.replace === undefined) {
+  const { isTrial, replace, readCost } = options
+  const files = typeof given === 'string' ? [{ name: 'the file', text: () => Readable.from([given]) }] : given
+  const tally = new Tally()
+  if (!isTrial && replace === undefined) {
     await storeFiles(begin, files, tally, options)
     return begin(async (tx) => {
       await countDisabled(tx, tally)
@@ -75,14 +77,14 @@ export async function importWatches(
   }
   let result: Import | undefined
   const work = async (tx: Transaction) => {
-    const before = (await options.readCost?.(tx)) ?? null
+    const before = await readCost?.(tx)
     await storeFiles((piece) => piece(tx), files, tally, options)
-    if (options.replace === undefined) await countDisabled(tx, tally)
-    else await replaceProject(tx, options.replace, tally)
-    const after = (await options.readCost?.(tx)) ?? null
-    const cost = before === null || after === null ? null : { before, after }
+    if (replace === undefined) await countDisabled(tx, tally)
+    else await replaceProject(tx, replace, tally)
+    const after = await readCost?.(tx)
+    const cost = before === undefined || after === undefined ? null : { before, after }
     result = tally.result(cost, await readProblems(tx, tally.projects))
-    if (options.isTrial) throw new TrialOver()
+    if (isTrial) throw new TrialOver()
     return result
   }
   return begin(work, { limitMs: WHOLE_LIMIT_MS, name: 'The import' }).catch((error) => {
@@ -91,118 +93,66 @@ export async function importWatches(
   })
 }
 
-/** The tables that a file is for. */
-function listTables(name: string, watches: readonly Watch[], { onlyWatches }: ImportOptions) {
-  const tables = watches.map(({ table }) => table)
-  if (!onlyWatches || !tables.some((table) => table.startsWith('alert_'))) return tables
-  throw new ConfigurationError(`${name} has rules or channels of alerts, and only watches are taken here.`)
-}
-
-async function* chunksOf(text: string): AsyncIterable<string> {
-  yield text
-}
-
-class TrialOver extends Error {}
-
 /** Runs a piece in a transaction of its own, or in the one of the whole. */
-type InPiece = (piece: (tx: Transaction) => Promise<void>) => Promise<void>
+type InPiece = <T>(piece: (tx: Transaction) => Promise<T>) => Promise<T>
 
 async function storeFiles(
   inPiece: InPiece,
-  files: readonly Pick<WatchFile, 'name' | 'text'>[],
+  files: readonly File[],
   tally: Tally,
   options: ImportOptions,
 ): Promise<void> {
   const { signal, onProgress = () => {}, onUnderstood = () => {} } = options
-  const context = await understand(inPiece, options)
-  const waiting = new Waiting()
-  let stored = Promise.resolve()
-  // The next piece is read while this one is stored.
-  const store = async (rows: readonly FileRow[]) => {
-    await stored
-    if (signal?.aborted) return
+  const context = await inPiece((tx) => readContext(tx, options))
+  let piece: FileRow[] = []
+  const store = async () => {
     context.understanding.flush().forEach(onUnderstood)
-    stored = inPiece((tx) => storePiece(tx, rows, tally, options.history ?? '')).then(() =>
-      onProgress(tally.rows),
-    )
-    stored.catch(() => {})
+    await inPiece((tx) => storePiece(tx, piece, tally, options))
+    piece = []
+    onProgress(tally.rows)
   }
-  try {
-    for (const { name, text } of files) {
-      if (signal?.aborted) break
-      const { watches, told, rows } = await readFileRows(name, text(), context)
-      told.forEach(onUnderstood)
-      const tables = listTables(name, watches, options)
-      for (const table of tables) tally.tables.add(table)
-      const before = tally.read
-      for await (const piece of waiting.fill(rows, tally)) {
-        await store(piece)
-        if (signal?.aborted) break
-      }
-      if (tally.read === before) {
-        throw new ConfigurationError(
-          `There is no ${watches.map(({ subject }) => subject).join(' and no ')} in ${name}.`,
-        )
-      }
+  for await (const row of readFiles(files, context, tally, options)) {
+    if (tally.take(row)) piece.push(row)
+    if (piece.length === PIECE_ROWS) await store()
+    tally.isStopped = signal?.aborted ?? false
+    if (tally.isStopped) return
+  }
+  await store()
+}
+
+async function* readFiles(
+  files: readonly File[],
+  context: FileContext,
+  { tables }: Tally,
+  { onlyWatches, onUnderstood = () => {} }: ImportOptions,
+): AsyncGenerator<FileRow | RefusedRow> {
+  for (const { name, text } of files) {
+    const { watches, told, rows } = await readFileRows(name, text(), context)
+    told.forEach(onUnderstood)
+    if (onlyWatches && watches.some(({ table }) => table.startsWith('alert_')))
+      throw new ConfigurationError(
+        `${name} has rules or channels of alerts, and only watches are taken here.`,
+      )
+    for (const { table } of watches) tables.add(table)
+    let isEmpty = true
+    for await (const row of rows) {
+      isEmpty = false
+      yield row
     }
-    for (const piece of waiting.rest()) await store(piece)
-  } finally {
-    await stored
+    if (isEmpty) {
+      const subjects = watches.map(({ subject }) => subject).join(' and no ')
+      throw new ConfigurationError(`There is no ${subjects} in ${name}.`)
+    }
   }
-  tally.isStopped = signal?.aborted ?? false
 }
 
 /** What is known before the first line: places, and the only project. */
-async function understand(inPiece: InPiece, { lacking = {}, map = [], history }: ImportOptions) {
-  let places: Places | undefined
-  let onlyProject: string | undefined
-  await inPiece(async (tx) => {
-    places = await loadPlaces(tx)
-    const [only, other] = await tx<{ name: string }[]>`select name from project order by id limit 2`
-    if (other === undefined) onlyProject = only?.name
-  })
-  if (places === undefined) throw new Error('The places were not read.')
-  const isHistory = history !== undefined
-  return { places, map, isHistory, understanding: new Understanding(places, { ...lacking, onlyProject }) }
-}
-
-/**
- * Rows that wait until there are enough of them for a statement: of one kind and the same columns, because
- * what a row leaves out gets the column's default, which a statement has for all of its rows or none.
- */
-class Waiting {
-  readonly #byColumns = new Map<string, FileRow[]>()
-  #count = 0
-
-  /** Takes rows in, and gives what is enough for a statement. */
-  async *fill(rows: AsyncIterable<FileRow | RefusedRow>, tally: Tally): AsyncGenerator<readonly FileRow[]> {
-    for await (const row of rows) {
-      const piece = tally.take(row) ? this.#add(row) : null
-      if (piece !== null) yield piece
-    }
-  }
-
-  #add(row: FileRow): readonly FileRow[] | null {
-    const key = [row.watch.table, row.isMentioned, ...row.cells.keys()].join()
-    const alike = this.#byColumns.get(key) ?? []
-    this.#byColumns.set(key, alike)
-    alike.push(row)
-    this.#count += 1
-    if (alike.length < PIECE_ROWS && this.#count < WAITING_ROWS) return null
-    const [largest, piece] = [...this.#byColumns].reduce((most, each) =>
-      each[1].length > most[1].length ? each : most,
-    )
-    this.#byColumns.delete(largest)
-    this.#count -= piece.length
-    return piece
-  }
-
-  /** Channels before the rules that name them. */
-  rest(): Iterable<readonly FileRow[]> {
-    const isChannel = ([row]: readonly FileRow[]) => row?.watch.table === 'alert_channel'
-    const pieces = [...this.#byColumns.values()]
-    return [...pieces.filter(isChannel), ...pieces.filter((piece) => !isChannel(piece))]
-  }
+async function readContext(tx: Transaction, { lacking = {}, map = [], history }: ImportOptions) {
+  const places = await loadPlaces(tx)
+  const [only, other] = await tx<{ name: string }[]>`select name from project order by id limit 2`
+  const onlyProject = other === undefined ? only?.name : undefined
+  const understanding = new Understanding(places, { ...lacking, onlyProject })
+  return { places, map, isHistory: history !== undefined, understanding }
 }
 
 /**
@@ -214,45 +164,57 @@ export async function waitForImports(tx: Transaction): Promise<void> {
 }
 
 /**
- * Rows of one kind and the same columns. What names a watch for the second time waits until the others are
- * stored.
+ * A statement for each kind and set of columns, because what a row leaves out gets the column's default, which
+ * a statement has for all of its rows or none. Channels before the rules that name them.
  */
 async function storePiece(
   tx: Transaction,
-  rows: readonly FileRow[],
+  piece: readonly FileRow[],
   tally: Tally,
-  source: string,
+  { history, replace }: ImportOptions,
 ): Promise<void> {
   await waitForImports(tx)
-  if (rows[0]?.watch.table === 'imported_rank') return storeHistory(tx, rows, source, tally)
-  let left = rows[0]?.isMentioned ? await withoutKnownApps(tx, rows) : rows
-  tally.unchanged += rows.length - left.length
-  while (left.length > 0) {
-    const seen = new Set<string>()
-    const again: FileRow[] = []
-    const once = left.filter((row) => {
-      const identity = row.watch.identity.map((name) => row.cells.get(name) ?? '').join('\u0000')
-      if (!seen.has(identity)) return seen.add(identity)
-      again.push(row)
-      return false
-    })
-    await storeRows(tx, once, tally)
-    left = again
+  if (history !== undefined) return storeHistory(tx, piece, history, tally)
+  const isRule = ([row]: readonly FileRow[]) => Number(row?.watch.table === 'alert_rule')
+  const alike = Map.groupBy(piece, (row) => [row.watch.table, row.isMentioned, ...row.cells.keys()].join())
+  for (const rows of [...alike.values()].toSorted((a, b) => isRule(a) - isRule(b))) {
+    let left = rows[0]?.isMentioned ? await withoutKnownApps(tx, rows) : rows
+    tally.counts.unchanged += rows.length - left.length
+    // What names a watch for the second time waits until the others are stored.
+    while (left.length > 0) {
+      const same = [...Map.groupBy(left, identityOf).values()]
+      await storeRows(
+        tx,
+        same.flatMap(([first]) => first ?? []),
+        tally,
+        replace !== undefined,
+      )
+      left = same.flatMap(([, ...again]) => again)
+    }
   }
 }
 
+function identityOf({ watch, cells }: FileRow): string {
+  return watch.identity.map((name) => cells.get(name) ?? '').join('\u0000')
+}
+
 /** Where one of the rows is at fault, halves find it, and the others are stored. */
-async function storeRows(tx: Transaction, rows: readonly FileRow[], tally: Tally): Promise<void> {
+async function storeRows(
+  tx: Transaction,
+  rows: readonly FileRow[],
+  tally: Tally,
+  isNamed: boolean,
+): Promise<void> {
   try {
     const { stored, ids } = await tx.savepoint(async (inner) => ({
       stored: await upsert(inner, rows),
-      ids: tally.isReplacing ? await findIds(inner, rows) : [],
+      ids: isNamed ? await findIds(inner, rows) : [],
     }))
-    await tally.tellTwins((most) => readTwins(tx, rows, stored, most))
+    tally.twins.push(...(await readTwins(tx, rows, stored, PROBLEMS_SHOWN - tally.twins.length)))
     const added = stored.filter((row) => row.added).length
-    tally.added += added
-    tally.changed += stored.length - added
-    tally.unchanged += rows.length - stored.length
+    tally.counts.added += added
+    tally.counts.changed += stored.length - added
+    tally.counts.unchanged += rows.length - stored.length
     tally.name(rows, ids)
   } catch (error) {
     const { code = '' } = error as { code?: string }
@@ -264,8 +226,8 @@ async function storeRows(tx: Transaction, rows: readonly FileRow[], tally: Tally
       return
     }
     const half = rows.length >> 1
-    await storeRows(tx, rows.slice(0, half), tally)
-    await storeRows(tx, rows.slice(half), tally)
+    await storeRows(tx, rows.slice(0, half), tally, isNamed)
+    await storeRows(tx, rows.slice(half), tally, isNamed)
   }
 }
 
@@ -331,32 +293,34 @@ async function replaceProject(tx: Transaction, project: string, tally: Tally): P
         `disabled.${meant} Nothing was changed.`,
     )
   }
-  if (tally.refusedCount > 0 || tally.isStopped) return
-  tally.disabled = 0
-  for (const table of tally.listed) {
-    if (table === 'alert_channel' || table === 'imported_rank') continue
-    const { count } = await tx`
+  const { counts, listed, named, unsaid, isStopped } = tally
+  if (counts.refusedCount > 0 || isStopped) return
+  counts.disabled = 0
+  for (const table of [...listed].filter(isOfProject)) {
+    const disabled = await tx`
       update ${sql.identifier(table)} set enabled = false
       where project = ${project} and enabled
-        and id not in (select unnest(${tally.named.get(table) ?? []}::bigint[]))`
-    tally.disabled += count
-    const again = await tx`
+        and id not in (select unnest(${named.get(table) ?? []}::bigint[]))`
+    counts.disabled += disabled.count
+    const enabled = await tx`
       update ${sql.identifier(table)} set enabled = true
       where project = ${project} and not enabled
-        and id in (select unnest(${tally.unsaid.get(table) ?? []}::bigint[]))`
-    tally.enabled += again.count
+        and id in (select unnest(${unsaid.get(table) ?? []}::bigint[]))`
+    counts.enabled += enabled.count
   }
 }
 
 /** An import enables nothing that a person has disabled: it is said. */
-async function countDisabled(tx: Transaction, tally: Tally): Promise<void> {
-  for (const table of tally.tables) {
-    if (table === 'alert_channel' || table === 'imported_rank') continue
+async function countDisabled(tx: Transaction, { tables, projects, counts }: Tally): Promise<void> {
+  for (const table of [...tables].filter(isOfProject)) {
     const rows = await tx`
-      select from ${sql.identifier(table)}
-      where project = any(${[...tally.projects]}::text[]) and not enabled`
-    tally.stillDisabled += rows.length
+      select from ${sql.identifier(table)} where project = any(${[...projects]}::text[]) and not enabled`
+    counts.stillDisabled += rows.length
   }
+}
+
+function isOfProject(table: string): boolean {
+  return table !== 'alert_channel' && table !== 'imported_rank'
 }
 
 /** Of the rows that were written, those that another one keeps from being followed. */
@@ -365,11 +329,12 @@ async function readTwins(
   [first]: readonly FileRow[],
   stored: readonly { readonly id: number }[],
   most: number,
-): Promise<ImportProblem[]> {
-  const table = first?.watch.table ?? ''
+): Promise<readonly ImportProblem[]> {
+  if (most === 0 || stored.length === 0) return []
   return tx<ImportProblem[]>`
     select problem, message, 1 as watches from twin_problem
-    where watch_table = ${table} and watch_id = any(${stored.map(({ id }) => id)}::bigint[]) limit ${most}`
+    where watch_table = ${first?.watch.table ?? ''} and watch_id = any(${stored.map(({ id }) => id)}::bigint[])
+    limit ${most}`
 }
 
 /**

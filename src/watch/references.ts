@@ -3,26 +3,31 @@
  * in watches.
  */
 import pLimit from 'p-limit'
-import type { Database, Transaction } from '../db/database.ts'
+import type { Database } from '../db/database.ts'
 import { ROWS_AT_ONCE } from '../db/pieces.ts'
+import { type Statement, sql } from '../db/sql.ts'
 import { AccountError, StorerankError } from '../errors.ts'
 import { isNotOffered } from '../service/answer.ts'
 import type { AppDataClient } from '../service/client.ts'
 import type { Store } from '../service/functions.ts'
-import type { Language, ListingCategory, Location } from '../service/references.ts'
 
 const STORES: readonly Store[] = ['ios_store', 'android_store']
+const NONE = { locations: 0, languages: 0, categories: 0, listingCategories: 0 }
 
-interface Counts {
-  readonly locations: number
-  readonly languages: number
-  readonly categories: number
-  readonly listingCategories: number
-}
-
-export interface LoadedReferences extends Counts {
+export interface LoadedReferences extends Readonly<typeof NONE> {
   /** A sentence for each list that could not be had. */
   readonly missing: readonly string[]
+}
+
+interface List {
+  readonly count: keyof typeof NONE
+  readonly table: 'location' | 'language' | 'category'
+  /** As rows of the table. */
+  readonly fetched: Promise<readonly object[]>
+  /** The rows of the table that they replace. */
+  readonly replaced: Statement
+  /** The service as it is specified does not have it: it would be missed, and asked for, every day. */
+  readonly mayLack?: boolean
 }
 
 /**
@@ -33,45 +38,79 @@ export interface LoadedReferences extends Counts {
  *   had
  */
 export async function loadReferences(db: Database, client: AppDataClient): Promise<LoadedReferences> {
-  const loaded = { locations: 0, languages: 0, categories: 0, listingCategories: 0 }
-  const load = async <Row>(list: keyof Counts, fetched: Promise<Row[]>, replace: Replace<Row>) => {
-    const rows = await fetched
-    // An empty answer replaces nothing: a list that was there does not vanish because the service had a bad
-    // moment.
-    if (rows.length > 0) await db.begin((tx) => replace(tx, rows))
-    loaded[list] += rows.length
-  }
+  const loaded = { ...NONE }
   const oneByOne = pLimit(1)
-  const openWatches = () => oneByOne(() => openMissingPeriods(db))
-  const loadListingCategories = (store: Store) =>
-    load('listingCategories', client.listListingCategories(store), (tx, rows) =>
-      replaceListingCategories(tx, store, rows),
-    )
-  // The service as it is specified does not have it (docs/service.md: listing categories): it would be
-  // missed, and asked for, every day.
-  const mayLack = loadListingCategories('ios_store')
-  const loads = [
-    ...STORES.flatMap((store) => [
-      load('locations', client.listLocations(store), (tx, rows) => replaceLocations(tx, store, rows)).then(
-        openWatches,
-      ),
-      load('languages', client.listLanguages(store), (tx, rows) => replaceLanguages(tx, store, rows)),
-      load('categories', client.listCategories(store), (tx, rows) => replaceCategories(tx, store, rows)),
-    ]),
-    loadListingCategories('android_store'),
-    mayLack,
-  ]
+  const load = async ({ count, table, fetched, replaced }: List) => {
+    const rows = await fetched
+    // A list that was there does not vanish because the service had a bad moment.
+    if (rows.length > 0) await replaceRows(db, table, rows, replaced)
+    loaded[count] += rows.length
+    if (table === 'location') await oneByOne(() => openMissingPeriods(db))
+  }
+  const lists = STORES.flatMap((store) => fetchOfStore(client, store))
   const errors: StorerankError[] = []
   const missing: string[] = []
-  for (const [index, result] of (await Promise.allSettled(loads)).entries()) {
+  for (const [index, result] of (await Promise.allSettled(lists.map(load))).entries()) {
     if (result.status === 'fulfilled') continue
     const error: unknown = result.reason
     if (!(error instanceof StorerankError) || error instanceof AccountError) throw error
     errors.push(error)
-    if (loads[index] !== mayLack || !isNotOffered(error)) missing.push(error.message)
+    if (!lists[index]?.mayLack || !isNotOffered(error)) missing.push(error.message)
   }
-  if (errors.length === loads.length) throw errors[0]
+  if (errors.length === lists.length) throw errors[0]
   return { ...loaded, missing }
+}
+
+function fetchOfStore(client: AppDataClient, store: Store): List[] {
+  const locations = client.listLocations(store).then((rows) =>
+    rows.map((row) => ({
+      ...{ store, code: row.locationCode, name: row.locationName, parent_name: row.locationNameParent },
+      ...{ country_iso_code: row.countryIsoCode, type: row.locationType },
+    })),
+  )
+  const languages = client
+    .listLanguages(store)
+    .then((rows) => rows.map((row) => ({ store, code: row.languageCode, name: row.languageName })))
+  const charts = client
+    .listCategories(store)
+    .then((names) => names.map((name) => ({ store, kind: 'chart', name })))
+  const listings = client
+    .listListingCategories(store)
+    .then((rows) => rows.map((row) => ({ store, kind: 'listing', name: row.category, listings: row.count })))
+  const ofStore = sql`store = ${store}`
+  const ofKind = (kind: string) => sql`store = ${store} and kind = ${kind}`
+  const mayLack = store === 'ios_store'
+  return [
+    { count: 'locations', table: 'location', fetched: locations, replaced: ofStore },
+    { count: 'languages', table: 'language', fetched: languages, replaced: ofStore },
+    { count: 'categories', table: 'category', fetched: charts, replaced: ofKind('chart') },
+    {
+      count: 'listingCategories',
+      table: 'category',
+      fetched: listings,
+      replaced: ofKind('listing'),
+      mayLack,
+    },
+  ]
+}
+
+/** The android_store has about 100,000 places, in 15 MB: they are written in pieces. */
+async function replaceRows(
+  db: Pick<Database, 'begin'>,
+  name: string,
+  rows: readonly object[],
+  replaced: Statement,
+): Promise<void> {
+  const table = sql.identifier(name)
+  await db.begin(async (tx) => {
+    await tx`delete from ${table} where ${replaced}`
+    for (let from = 0; from < rows.length; from += ROWS_AT_ONCE) {
+      const some = JSON.stringify(rows.slice(from, from + ROWS_AT_ONCE))
+      await tx`
+        insert into ${table} select * from json_populate_recordset(null::${table}, ${some}::text::json)
+        on conflict do nothing`
+    }
+  })
 }
 
 /**
@@ -81,8 +120,6 @@ export async function loadReferences(db: Database, client: AppDataClient): Promi
 export async function openMissingPeriods({ sql }: Pick<Database, 'sql'>): Promise<void> {
   await sql`select start_missing_watch_periods()`
 }
-
-type Replace<Row> = (tx: Transaction, rows: readonly Row[]) => Promise<void>
 
 /** A list that could not be had is asked for again on the next day. */
 const MISSING_FRESH_DAYS = 1
@@ -96,48 +133,4 @@ export async function areReferencesFresh(db: Database, days: number): Promise<bo
           else ${MISSING_FRESH_DAYS} end)
     ) as fresh`
   return row?.fresh ?? false
-}
-
-/** The android_store has about 100,000 places, in 15 MB: they are written in pieces. */
-async function replaceLocations(tx: Transaction, store: Store, rows: readonly Location[]): Promise<void> {
-  await tx`delete from location where store = ${store}`
-  for (let from = 0; from < rows.length; from += ROWS_AT_ONCE) {
-    const some = rows.slice(from, from + ROWS_AT_ONCE)
-    await tx`
-      insert into location (store, code, name, parent_name, country_iso_code, type)
-      select ${store}, * from unnest(
-        ${some.map((row) => row.locationCode)}::int[], ${some.map((row) => row.locationName)}::text[],
-        ${some.map((row) => row.locationNameParent)}::text[],
-        ${some.map((row) => row.countryIsoCode)}::text[],
-        ${some.map((row) => row.locationType)}::text[]) as l (code, name, parent_name, country_iso_code, type)
-      on conflict do nothing`
-  }
-}
-
-async function replaceLanguages(tx: Transaction, store: Store, rows: readonly Language[]): Promise<void> {
-  await tx`delete from language where store = ${store}`
-  await tx`
-    insert into language (store, code, name)
-    select distinct on (code) ${store}, * from unnest(
-      ${rows.map((row) => row.languageCode)}::text[],
-        ${rows.map((row) => row.languageName)}::text[]) as l (code, name)`
-}
-
-async function replaceCategories(tx: Transaction, store: Store, names: readonly string[]): Promise<void> {
-  await tx`delete from category where store = ${store} and kind = 'chart'`
-  await tx`insert into category (store, name) select distinct ${store}, name
-    from unnest(${[...names]}::text[]) as c (name)`
-}
-
-async function replaceListingCategories(
-  tx: Transaction,
-  store: Store,
-  rows: readonly ListingCategory[],
-): Promise<void> {
-  await tx`delete from category where store = ${store} and kind = 'listing'`
-  await tx`
-    insert into category (store, kind, name, listings)
-    select distinct on (name) ${store}, 'listing', * from unnest(
-      ${rows.map((row) => row.category)}::text[], ${rows.map((row) => row.count)}::bigint[]) as c (name,
-        listings)`
 }

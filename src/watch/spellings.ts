@@ -1,193 +1,53 @@
 /** How people and their tools spell what a file of watches says: one table for each. */
 import type { Store } from '../service/functions.ts'
 
+const words = (text: string): readonly string[] => text.split(/\s+/)
+
 /** What a column is called elsewhere, by what it is here; written as `nameOf` has it. */
 export const HEADERS: Readonly<Record<string, readonly string[]>> = {
-  keyword: [
-    'keywords',
-    'term',
-    'terms',
-    'search_term',
-    'search_terms',
-    'search_keyword',
-    'keyphrase',
-    'key_phrase',
-    'phrase',
-    'query',
-    'search_query',
-    'suchbegriff',
-    'suchbegriffe',
-    'suchwort',
-    'schlüsselwort',
-    'schlagwort',
-    'mot_clé',
-    'mots_clés',
-    'palabra_clave',
-    'palabras_clave',
-    'palavra_chave',
-    'parola_chiave',
-    'trefwoord',
-    'zoekwoord',
-    'sökord',
-    'słowo_kluczowe',
-    'anahtar_kelime',
-    'ключевое_слово',
-    'キーワード',
-    '关键词',
-    '關鍵字',
-    '키워드',
-  ],
-  project: ['projekt', 'projet', 'proyecto', 'progetto', 'projeto', 'プロジェクト'],
-  store: [
-    'app_store',
-    'platform',
-    'plattform',
-    'plateforme',
-    'plataforma',
-    'piattaforma',
-    'device',
-    'os',
-    'ストア',
-    'プラットフォーム',
-  ],
-  country: [
-    'countries',
-    'storefront',
-    'market',
-    'country_code',
-    'store_country',
-    'region',
-    'location',
-    'land',
-    'länder',
-    'markt',
-    'pays',
-    'país',
-    'pais',
-    'paese',
-    'kraj',
-    'ülke',
-    'страна',
-    '国',
-    '国家',
-    '국가',
-  ],
-  language_code: [
-    'language',
-    'lang',
-    'sprache',
-    'langue',
-    'idioma',
-    'lingua',
-    'taal',
-    'język',
-    'dil',
-    'язык',
-    '言語',
-    '语言',
-    '언어',
-  ],
-  app_id: [
-    'app',
-    'appid',
-    'apple_id',
-    'app_store_id',
-    'adam_id',
-    'track_id',
-    'trackid',
-    'itunes_id',
-    'bundle',
-    'bundle_id',
-    'package',
-    'package_name',
-    'app_url',
-    'store_url',
-    'url',
-    'アプリid',
-  ],
-  label: ['app_name', 'name', 'app_title', 'title', 'アプリ名'],
-  volume: [
-    'search_volume',
-    'popularity',
-    'search_popularity',
-    'suchvolumen',
-    'beliebtheit',
-    'volumen',
-    'popularité',
-    'popularidad',
-  ],
-  weight: ['importance', 'gewicht', 'gewichtung', 'poids', 'peso'],
-  tags: [
-    'tag',
-    'labels',
-    'group',
-    'groups',
-    'category_tags',
-    'schlagworte',
-    'gruppe',
-    'étiquettes',
-    'etiquetas',
-    'タグ',
-  ],
-  role: ['rolle', 'rôle', 'rol'],
-  note: ['notes', 'comment', 'comments', 'notiz', 'notizen', 'kommentar', 'remarque', 'nota', 'メモ'],
-  enabled: ['active', 'aktiv', 'actif', 'activo'],
-  every: ['interval', 'frequency', 'intervall'],
-  priority: ['priorität', 'priorité', 'prioridad'],
-  depth: ['tiefe'],
-  day: ['date', 'datum', 'fecha', 'data', 'tag_der_messung', '日付', '日期', '날짜'],
-  rank: [
-    'current_rank',
-    'position',
-    'ranking',
-    'rang',
-    'platz',
-    'posición',
-    'posizione',
-    '順位',
-    '排名',
-    '순위',
-  ],
+  keyword: words(`keywords term terms search_term search_terms search_keyword keyphrase key_phrase
+    phrase query search_query suchbegriff suchbegriffe suchwort schlüsselwort schlagwort mot_clé
+    mots_clés palabra_clave palabras_clave palavra_chave parola_chiave trefwoord zoekwoord sökord
+    słowo_kluczowe anahtar_kelime ключевое_слово キーワード 关键词 關鍵字
+    키워드`),
+  project: words(`projekt projet proyecto progetto projeto プロジェクト`),
+  store: words(`app_store platform plattform plateforme plataforma piattaforma device os ストア
+    プラットフォーム`),
+  country: words(`countries storefront market country_code store_country region location land länder
+    markt pays país pais paese kraj ülke страна 国 国家 국가`),
+  language_code: words(`language lang sprache langue idioma lingua taal język dil язык 言語
+    语言 언어`),
+  app_id: words(`app appid apple_id app_store_id adam_id track_id trackid itunes_id bundle bundle_id
+    package package_name app_url store_url url アプリid`),
+  label: words(`app_name name app_title title アプリ名`),
+  volume: words(`search_volume popularity search_popularity suchvolumen beliebtheit volumen popularité
+    popularidad`),
+  weight: words(`importance gewicht gewichtung poids peso`),
+  tags: words(`tag labels group groups category_tags schlagworte gruppe étiquettes etiquetas タグ`),
+  role: words(`rolle rôle rol`),
+  note: words(`notes comment comments notiz notizen kommentar remarque nota メモ`),
+  enabled: words(`active aktiv actif activo`),
+  every: words(`interval frequency intervall`),
+  priority: words(`priorität priorité prioridad`),
+  depth: words(`tiefe`),
+  day: words(`date datum fecha data tag_der_messung 日付 日期 날짜`),
+  rank: words(`current_rank position ranking rang platz posición posizione 順位 排名 순위`),
 }
 
 /** Written as `keyOf` has them. An iPad has ranks of its own, so it is none of them. */
-export const STORES: Readonly<Record<Store, readonly string[]>> = {
-  ios_store: [
-    'ios',
-    'iosstore',
-    'iosappstore',
-    'appstore',
-    'appleappstore',
-    'apple',
-    'applestore',
-    'itunes',
-    'itunesstore',
-    'iphone',
-    'アップル',
-  ],
-  android_store: [
-    'android',
-    'androidstore',
-    'googleplay',
-    'googleplaystore',
-    'playstore',
-    'google',
-    'play',
-    'gp',
-    'androidphone',
-  ],
+const STORES: Readonly<Record<Store, readonly string[]>> = {
+  ios_store: words(`ios iosstore iosappstore appstore appleappstore apple applestore itunes itunesstore
+    iphone アップル`),
+  android_store: words(`android androidstore googleplay googleplaystore playstore google play gp
+    androidphone`),
 }
 
 /** What spreadsheets of many countries write for true and false, and people for yes and no. */
-export const TRUTHS: Readonly<Record<'true' | 'false', readonly string[]>> = {
-  true: ['true', 't', 'yes', 'y', '1', 'on', 'x', '✓', '✔']
-    .concat(['ja', 'j', 'wahr', 'oui', 'o', 'vrai', 'sí', 'si', 's', 'sì', 'verdadero', 'vero', 'sim'])
-    .concat(['verdadeiro', 'waar', 'tak', 'prawda', 'sant', 'sand', 'tosi', 'evet', 'doğru', 'да'])
-    .concat(['истина', 'はい', '是', '예']),
-  false: ['false', 'f', 'no', 'n', '0', 'off', '✗']
-    .concat(['nein', 'falsch', 'non', 'faux', 'falso', 'não', 'nao', 'nee', 'onwaar', 'nie', 'fałsz'])
-    .concat(['nej', 'falskt', 'falsk', 'ei', 'epätosi', 'hayır', 'yanlış', 'нет', 'ложь'])
-    .concat(['いいえ', '否', '아니요']),
+const TRUTHS: Readonly<Record<'true' | 'false', readonly string[]>> = {
+  true: words(`true t yes y 1 on x ✓ ✔ ja j wahr oui o vrai sí si s sì verdadero vero sim
+    verdadeiro waar tak prawda sant sand tosi evet doğru да истина はい 是 예`),
+  false: words(`false f no n 0 off ✗ nein falsch non faux falso não nao nee onwaar nie fałsz nej
+    falskt falsk ei epätosi hayır yanlış нет ложь いいえ 否 아니요`),
 }
 
 /** In these names of places and languages are known, beside each one's own. */
@@ -211,15 +71,19 @@ export function keyOf(text: string): string {
     .replace(/[\s._-]+/g, '')
 }
 
-const byKey = <Meant extends string>(table: Readonly<Record<Meant, readonly string[]>>) =>
+/** What is meant by each spelling of a table. */
+export const meantBy = <Meant extends string>(
+  table: Readonly<Record<Meant, readonly string[]>>,
+  write = keyOf,
+): ReadonlyMap<string, Meant> =>
   new Map(
     (Object.entries(table) as [Meant, readonly string[]][]).flatMap(([meant, all]) =>
-      [meant, ...all].map((each) => [keyOf(each), meant] as const),
+      [meant, ...all].map((each) => [write(each), meant] as const),
     ),
   )
 
-const STORE_OF = byKey(STORES)
-const TRUTH_OF = byKey(TRUTHS)
+const STORE_OF = meantBy(STORES)
+const TRUTH_OF = meantBy(TRUTHS)
 
 /** Null where it is no store that is known. */
 export function storeOf(text: string): Store | null {
@@ -228,7 +92,7 @@ export function storeOf(text: string): Store | null {
 
 /** Null where it says neither. */
 export function truthOf(text: string): boolean | null {
-  const found = TRUTH_OF.get(text.trim().toLowerCase()) ?? TRUTH_OF.get(keyOf(text))
+  const found = TRUTH_OF.get(keyOf(text))
   return found === undefined ? null : found === 'true'
 }
 

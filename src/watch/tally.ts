@@ -1,42 +1,13 @@
 /** What an import has come to: counts, refusals, and what is odd about what came in. */
 import type { FileRow, RefusedRow } from './fit-rows.ts'
 import type { Watch } from './kinds.ts'
-import { OddKeywords } from './odd-keywords.ts'
 
 export interface WatchCost {
   readonly dayMicros: number
   readonly monthMicros: number
 }
 
-export interface Import {
-  /** The tables that the files are for. */
-  readonly tables: readonly Watch['table'][]
-  readonly added: number
-  readonly changed: number
-  readonly unchanged: number
-  /** Rows of a history that say that the app was not found: nothing is kept of them. */
-  readonly unranked: number
-  /**
-   * What was disabled by `replace`; null where nothing was to be, or could not, because rows were refused.
-   */
-  readonly disabled: number | null
-  /** Only the first ones, in the order of the files, at most MOST_REFUSALS of them. */
-  readonly refused: readonly RefusedRow[]
-  readonly refusedCount: number
-  /** The projects of the rows. */
-  readonly projects: readonly string[]
-  readonly isStopped: boolean
-  /** What `readCost` read; null without, and where the whole is not one transaction. */
-  readonly cost: { readonly before: WatchCost; readonly after: WatchCost } | null
-  /** Named again by a file with `replace`, without a word on whether they are enabled; they are now. */
-  readonly enabled: number
-  /** Of these projects, in the tables that the files are for; 0 with `replace`. */
-  readonly stillDisabled: number
-  /** Sentences on keywords that a person hardly means as they stand. */
-  readonly odd: readonly string[]
-  /** What keeps watches of these projects from being measured. */
-  readonly problems: readonly ImportProblem[]
-}
+export type Import = ReturnType<Tally['result']>
 
 export interface ImportProblem {
   readonly problem: string
@@ -49,8 +20,8 @@ export const PROBLEMS_SHOWN = 10
 /** More are counted and not kept. */
 const MOST_REFUSALS = 1_000
 
-/** What has happened so far. */
 export class Tally {
+  /** The tables that the files are for. */
   readonly tables = new Set<Watch['table']>()
   /** Those of them that have rows of their own: an app may be mentioned beside a keyword alone. */
   readonly listed = new Set<Watch['table']>()
@@ -59,94 +30,139 @@ export class Tally {
   readonly named = new Map<Watch['table'], number[]>()
   /** Those of them whose rows do not say whether they are enabled. */
   readonly unsaid = new Map<Watch['table'], number[]>()
-  readonly oddKeywords = new OddKeywords()
-  readonly #replaced: string | undefined
-  readonly #refused: RefusedRow[] = []
-  readonly #twins: ImportProblem[] = []
-  /** Rows of the files so far. */
-  read = 0
-  added = 0
-  changed = 0
-  unchanged = 0
-  refusedCount = 0
-  /** Rows of a history that say that the app was not found. */
-  unranked = 0
-  disabled: number | null = null
-  enabled = 0
-  stillDisabled = 0
-  isStopped = false
-
-  constructor(replaced: string | undefined) {
-    this.#replaced = replaced
+  /** Watches that another one keeps from being followed. */
+  readonly twins: ImportProblem[] = []
+  readonly counts = {
+    added: 0,
+    changed: 0,
+    unchanged: 0,
+    /** Rows of a history that say that the app was not found: nothing is kept of them. */
+    unranked: 0,
+    refusedCount: 0,
+    /** By `replace`; null where nothing was to be, or could not, because rows were refused. */
+    disabled: null as number | null,
+    /** Named again by a file with `replace`, without a word on whether they are enabled. */
+    enabled: 0,
+    /** Of these projects, in the tables that the files are for; 0 with `replace`. */
+    stillDisabled: 0,
   }
+  isStopped = false
+  readonly #refused: RefusedRow[] = []
+  /** Apps beside keywords: each counts once. */
+  readonly #mentioned = new Set<string>()
+  readonly #odd = new Map<Oddity, { count: number; readonly example: string; readonly meant: string }>()
 
   /** Rows that are dealt with. */
   get rows(): number {
-    return this.added + this.changed + this.unchanged + this.refusedCount + this.unranked
-  }
-
-  /** Whether the ids of what is stored are asked for. */
-  get isReplacing(): boolean {
-    return this.#replaced !== undefined
+    const { added, changed, unchanged, unranked, refusedCount } = this.counts
+    return added + changed + unchanged + unranked + refusedCount
   }
 
   /** Whether it is a row to store. */
   take(row: FileRow | RefusedRow): row is FileRow {
-    this.read += 1
     if ('reason' in row) {
       this.refuse(row)
       return false
     }
-    this.projects.add(row.cells.get('project') ?? '')
-    if (row.isMentioned !== true) this.listed.add(row.watch.table)
-    if (row.watch.table === 'keyword_watch') this.oddKeywords.add(row.cells.get('keyword') ?? '')
+    const { watch, cells, isMentioned } = row
+    const mentioned = isMentioned ? JSON.stringify([...cells]) : ''
+    if (this.#mentioned.has(mentioned)) return false
+    if (isMentioned) this.#mentioned.add(mentioned)
+    this.projects.add(cells.get('project') ?? '')
+    if (isMentioned !== true) this.listed.add(watch.table)
+    if (watch.table === 'keyword_watch') this.#lookAt(cells.get('keyword') ?? '')
     return true
   }
 
   refuse(row: RefusedRow): void {
-    this.refusedCount += 1
+    this.counts.refusedCount += 1
     if (this.#refused.length < MOST_REFUSALS) this.#refused.push(row)
   }
 
-  /** @param read at most so many of the rows that were written last, while there is room for them */
-  async tellTwins(read: (most: number) => Promise<readonly ImportProblem[]>): Promise<void> {
-    const most = PROBLEMS_SHOWN - this.#twins.length
-    if (most > 0) this.#twins.push(...(await read(most)))
+  name([first]: readonly FileRow[], ids: readonly number[]): void {
+    if (first === undefined) return
+    const { watch, cells } = first
+    for (const kept of cells.has('enabled') ? [this.named] : [this.named, this.unsaid])
+      kept.set(watch.table, (kept.get(watch.table) ?? []).concat(ids))
   }
 
-  name(rows: readonly FileRow[], ids: readonly number[]): void {
-    const [first] = rows
-    if (first === undefined || ids.length === 0) return
-    const { table } = first.watch
-    for (const kept of first.cells.has('enabled') ? [this.named] : [this.named, this.unsaid]) {
-      const known = kept.get(table) ?? []
-      kept.set(table, known)
-      for (const id of ids) known.push(id)
+  #lookAt(example: string): void {
+    for (const oddity of ODDITIES) {
+      const meant = oddity.meant(example)
+      if (meant === null) continue
+      const found = this.#odd.get(oddity)
+      if (found === undefined) this.#odd.set(oddity, { count: 1, example, meant })
+      else found.count += 1
     }
   }
 
-  result(cost: Import['cost'], problems: readonly ImportProblem[]): Import {
-    const { tables, added, changed, unchanged, disabled, refusedCount, projects, isStopped } = this
-    const { enabled, stillDisabled, unranked } = this
+  /** @param cost null where it was not read, or the whole is not one transaction */
+  result(cost: { readonly before: WatchCost; readonly after: WatchCost } | null, problems: ImportProblem[]) {
     const files = [...new Set(this.#refused.map(({ file }) => file))]
     return {
-      tables: [...tables],
-      added,
-      changed,
-      unchanged,
-      unranked,
-      disabled,
-      enabled,
-      stillDisabled,
-      odd: this.oddKeywords.describe(),
-      refusedCount,
-      isStopped,
+      ...this.counts,
+      tables: [...this.tables],
+      projects: [...this.projects],
+      isStopped: this.isStopped,
       cost,
-      problems: [...problems, ...this.#twins].slice(0, PROBLEMS_SHOWN),
-      projects: [...projects],
+      /** Sentences on keywords that a person hardly means as they stand. */
+      odd: [...this.#odd].map(([{ tell }, { count, example, meant }]) => {
+        const shown = JSON.stringify(example)
+        return tell(count === 1 ? shown : `${count} keywords, such as ${shown},`, count > 1, meant)
+      }),
+      /** What keeps watches of these projects from being measured. */
+      problems: [...problems, ...this.twins].slice(0, PROBLEMS_SHOWN),
+      /** Only the first ones, in the order of the files. */
       refused: this.#refused.toSorted(
-        ({ file: a, line }, { file: b, line: other }) => files.indexOf(a) - files.indexOf(b) || line - other,
+        (a, b) => files.indexOf(a.file) - files.indexOf(b.file) || a.line - b.line,
       ),
     }
+  }
+}
+
+/** A keyword that a person hardly means as it stands. It is bought as it stands, so it is told of. */
+interface Oddity {
+  /** What it may have been; null where it is not odd. */
+  readonly meant: (keyword: string) => string | null
+  readonly tell: (which: string, areSeveral: boolean, meant: string) => string
+}
+
+const ODDITIES: readonly Oddity[] = [
+  {
+    meant: repairLetters,
+    tell: (which, _, meant) =>
+      `${which} may have the letters of a file that was opened in the wrong encoding: ` +
+      `${JSON.stringify(meant)}.`,
+  },
+  {
+    meant: (keyword) => {
+      const parts = keyword.split(',').map((part) => part.trim())
+      // Two commas make a list of what others search for one by one.
+      return parts.length < 3 || parts.includes('')
+        ? null
+        : parts.map((part) => JSON.stringify(part)).join(', ')
+    },
+    tell: (which, areSeveral, meant) =>
+      `${which} ${areSeveral ? 'are' : 'is'} searched as one: for ${meant} give each a line of its own.`,
+  },
+]
+
+/** The bytes of windows-1252 by their letters. */
+const BYTES = new Map(
+  Array.from({ length: 256 }, (_, byte) => [
+    new TextDecoder('windows-1252').decode(Uint8Array.of(byte)),
+    byte,
+  ]),
+)
+
+/** The text whose UTF-8 was read as the encoding of Windows; null where that is not so. */
+function repairLetters(text: string): string | null {
+  if (/^\p{ASCII}*$/u.test(text)) return null
+  const bytes = [...text].map((letter) => BYTES.get(letter))
+  if (bytes.includes(undefined)) return null
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Uint8Array.from(bytes as number[]))
+  } catch {
+    return null
   }
 }

@@ -23,14 +23,15 @@ type Cells = ReadonlyMap<string, string>
 
 export class Understanding {
   readonly #places: Places
-  readonly #lacking: Lacking
+  /** What is put into every row that has none of its own. */
+  readonly lacking: Lacking
   /** What is to be told, by column: what stands in the file, and what it was taken for. */
   readonly #taken = new Map<string, Map<string, string>>()
   readonly #told = new Set<string>()
 
   constructor(places: Places, lacking: Lacking) {
     this.#places = places
-    this.#lacking = lacking
+    this.lacking = lacking
   }
 
   /** What was taken for what since it was asked last, as sentences. */
@@ -44,18 +45,13 @@ export class Understanding {
     return sentences
   }
 
-  /** Columns that are put into every row that has none of their own. */
-  get given(): Lacking {
-    return this.#lacking
-  }
-
   /**
    * One set of cells for each store and country that the row names. What is not understood stays as it is,
    * for the table to refuse.
    */
   read(cells: Cells, needsPlace: boolean): Map<string, string>[] {
     const plain = new Map([...cells].map(([name, cell]) => [name, this.#readPlain(name, cell)]))
-    const { app, onlyProject, project = onlyProject } = this.#lacking
+    const { app, onlyProject, project = onlyProject } = this.lacking
     if (app !== undefined && !plain.has('app_id')) plain.set('app_id', this.#readPlain('app_id', app))
     if (!plain.has('project') && project !== undefined) {
       plain.set('project', project)
@@ -63,8 +59,13 @@ export class Understanding {
     }
     const stores = this.#stores(plain)
     if (!needsPlace) plain.delete('country')
-    if (!needsPlace) return stores.map((store) => withStore(plain, store))
-    return stores.flatMap((store) => this.#inPlaces(withStore(plain, store), store ?? defaultStore(cells)))
+    return stores.flatMap((store) => {
+      const inStore = new Map(plain)
+      if (store !== undefined) inStore.set('store', store)
+      // A chart is of the android_store unless it says otherwise.
+      const usual = cells.has('collection') ? 'android_store' : undefined
+      return needsPlace ? this.#inPlaces(inStore, store ?? usual) : [inStore]
+    })
   }
 
   #readPlain(name: string, cell: string): string {
@@ -89,7 +90,7 @@ export class Understanding {
 
   /** Undefined where neither row nor app says. */
   #stores(cells: Cells): readonly (string | undefined)[] {
-    const said = cells.get('store') ?? this.#lacking.store
+    const said = cells.get('store') ?? this.lacking.store
     if (said !== undefined) {
       const all = storeOf(said) === null ? splitList(said) : [said]
       return [...new Set(all.map((each) => this.#note('store', each, storeOf(each))))]
@@ -101,7 +102,7 @@ export class Understanding {
   #inPlaces(cells: Map<string, string>, store: string | undefined): Map<string, string>[] {
     const code = cells.get('location_code')
     const name = cells.get('location_name')
-    const given = cells.get('country') ?? code ?? name ?? this.#lacking.country
+    const given = cells.get('country') ?? code ?? name ?? this.lacking.country
     cells.delete('country')
     if (given === undefined || store === undefined || (code !== undefined && name !== undefined))
       return [this.#inLanguage(cells, store, given)]
@@ -121,7 +122,7 @@ export class Understanding {
 
   #inLanguage(cells: Map<string, string>, store: string | undefined, country?: string): Map<string, string> {
     if (store === undefined) return cells
-    const said = cells.get('language_code') ?? this.#lacking.language
+    const said = cells.get('language_code') ?? this.lacking.language
     if (said !== undefined) {
       return cells.set('language_code', this.#note('language', said, this.#places.languageOf(store, said)))
     }
@@ -137,13 +138,4 @@ export class Understanding {
       code === undefined ? ['location_name', cells.get('location_name') ?? country] : ['location_code', code],
     )
   }
-}
-
-function withStore(cells: Cells, store: string | undefined): Map<string, string> {
-  return store === undefined ? new Map(cells) : new Map([...cells, ['store', store]])
-}
-
-/** A chart is of the android_store unless it says otherwise. */
-function defaultStore(cells: Cells): string | undefined {
-  return cells.has('collection') ? 'android_store' : undefined
 }

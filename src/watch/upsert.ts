@@ -1,27 +1,25 @@
 /** The statements of an import: many rows of a file at once, each found again by the watch's own identity. */
 import type { Transaction } from '../db/database.ts'
-import { sql } from '../db/sql.ts'
+import { type Statement, sql } from '../db/sql.ts'
 import type { FileRow } from './fit-rows.ts'
 import { LISTS } from './kinds.ts'
 import { splitList } from './spellings.ts'
 
+interface Written {
+  readonly id: number
+  readonly added: boolean
+}
+
 /** Rows of one kind and the same columns. Returns those that were added or changed. */
-export async function upsert(
-  tx: Transaction,
-  rows: readonly FileRow[],
-): Promise<readonly { id: number; added: boolean }[]> {
-  const [first] = rows
-  if (first === undefined) return []
-  const { table, unique, settings } = first.watch
-  const given = settings.filter((name) => first.cells.has(name))
-  const of = (row: 'w' | 'excluded') => sql.identifiers(given.map((name) => `${row}.${name}`))
-  const update = sql`
-    do update set (${sql.identifiers(given)}) = row (${of('excluded')})
-    where row (${of('w')}) is distinct from row (${of('excluded')})`
-  return tx<{ id: number; added: boolean }[]>`
-    insert into ${sql.identifier(table)} as w ${valuesOf(rows)}
-    on conflict (${unique}) ${given.length === 0 ? sql`do nothing` : update}
-    returning id, xmax = 0 as added`
+export function upsert(tx: Transaction, rows: readonly FileRow[]): Promise<readonly Written[]> {
+  return insert(tx, rows, ({ watch, cells }) => {
+    const given = watch.settings.filter((name) => cells.has(name))
+    const of = (row: 'w' | 'excluded') => sql.identifiers(given.map((name) => `${row}.${name}`))
+    if (given.length === 0) return sql`do nothing`
+    return sql`
+      do update set (${sql.identifiers(given)}) = row (${of('excluded')})
+      where row (${of('w')}) is distinct from row (${of('excluded')})`
+  })
 }
 
 /**
@@ -29,31 +27,31 @@ export async function upsert(
  * form it keeps a keyword.
  */
 export async function findIds(tx: Transaction, rows: readonly FileRow[]): Promise<number[]> {
-  const [first] = rows
-  if (first === undefined) return []
-  const { table, unique, key } = first.watch
-  const found = await tx<{ id: number }[]>`
-    insert into ${sql.identifier(table)} as w ${valuesOf(rows)}
-    on conflict (${unique}) do update set ${sql.identifier(key)} = w.${sql.identifier(key)} returning id`
+  const found = await insert(tx, rows, ({ watch: { key } }) => {
+    return sql`do update set ${sql.identifier(key)} = w.${sql.identifier(key)}`
+  })
   return found.map(({ id }) => id)
 }
 
-function valuesOf(rows: readonly FileRow[]) {
+async function insert(
+  tx: Transaction,
+  rows: readonly FileRow[],
+  onConflict: (first: FileRow) => Statement,
+): Promise<readonly Written[]> {
   const [first] = rows
-  const given = [...(first?.cells.keys() ?? [])]
-  const table = first?.watch.table ?? ''
-  // Without it a trigger would give each row the same, at a tenth of what the whole row costs.
-  const isWithoutDepth = table === 'keyword_watch' && !given.includes('depth')
-  const columns = isWithoutDepth ? [...given, 'depth'] : given
+  if (first === undefined) return []
+  const columns = sql.identifiers([...first.cells.keys()])
+  const table = sql.identifier(first.watch.table)
   const values = rows.map(({ cells }) =>
     Object.fromEntries(
       [...cells].map(([name, cell]) => [name, LISTS.includes(name) ? splitList(cell) : cell]),
     ),
   )
-  return sql`
-    (${sql.identifiers(columns)})
-    select ${sql.identifiers(given)} ${isWithoutDepth ? sql`, default_depth(store)` : sql``}
-    from json_populate_recordset(null::${sql.identifier(table)}, ${JSON.stringify(values)}::text::json)`
+  return tx<Written[]>`
+    insert into ${table} as w (${columns})
+    select ${columns} from json_populate_recordset(null::${table}, ${JSON.stringify(values)}::text::json)
+    on conflict (${first.watch.unique}) ${onConflict(first)}
+    returning id, xmax = 0 as added`
 }
 
 /** Those of the apps of which their project has no row, in whatever place. */

@@ -1,4 +1,5 @@
-import { isAnybodyTold, runAlerts } from '../src/alerts/run.ts'
+import { readAlertProjects } from '../src/alerts/evaluate.ts'
+import { runAlerts } from '../src/alerts/run.ts'
 import { waitForDeliveries } from '../src/queue/cycle.ts'
 import { forgiveKnown, type Job } from '../src/queue/job.ts'
 
@@ -12,7 +13,7 @@ export const alerts: Job = {
   cycle: {
     step: 'end',
     words: { doing: 'looking at the rules of alerts', done: 'rules of alerts looked at' },
-    isNeeded: ({ db }) => isAnybodyTold(db),
+    isNeeded: async ({ db }) => (await readAlertProjects(db)).length > 0,
     // What is due for the rules stays due, so that another run looks and tells where this one cannot.
     forgive: forgiveKnown('The rules of alerts were not looked at'),
     after: async (context, { channels }) => {

@@ -12,14 +12,13 @@ import { after, before, beforeEach, describe, test } from 'node:test'
 import tls from 'node:tls'
 import { pino } from 'pino'
 import { send } from '../src/alerts/send.ts'
-import { NO_ALERT_SETTINGS } from '../src/alerts/settings.ts'
 import { readConfig } from '../src/config.ts'
 import { sendHeartbeat } from '../src/monitor/heartbeat.ts'
 import { type ProxySettings, proxyOf } from '../src/proxy.ts'
 import { Secret } from '../src/secret.ts'
 import { envelope, openClient, taskWith } from './service/wire-server.ts'
 import { ELSEWHERE } from './support/certificate.ts'
-import { CHANNEL, MESSAGE } from './support/message.ts'
+import { CHANNEL, MESSAGE, NO_ALERT_SETTINGS } from './support/message.ts'
 
 /** What the proxy was asked for, and what then arrived. */
 const asked: string[] = []

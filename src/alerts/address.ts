@@ -7,57 +7,34 @@ import { lookup as lookUp } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 import { ConfigurationError } from '../errors.ts'
 
-const INTERNAL = new BlockList()
-for (const [address, bits] of [
-  ['0.0.0.0', 8],
-  ['10.0.0.0', 8],
-  ['100.64.0.0', 10],
-  ['127.0.0.0', 8],
-  ['169.254.0.0', 16],
-  ['172.16.0.0', 12],
-  ['192.0.0.0', 24],
-  ['192.0.2.0', 24],
-  ['192.88.99.0', 24],
-  ['192.168.0.0', 16],
-  ['198.18.0.0', 15],
-  ['198.51.100.0', 24],
-  ['203.0.113.0', 24],
-  ['224.0.0.0', 3],
-] as const) {
-  INTERNAL.addSubnet(address, bits, 'ipv4')
-}
+const INTERNAL = listOf(
+  '0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 ' +
+    '192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/3 ' +
+    // For protocols and documentation.
+    '2001::/23 2001:db8::/32 3fff::/20',
+)
 /** Outside of these, an IPv6 address is loopback, link-local, private or multicast. */
-const GLOBAL = subnet('2000::', 3)
-/** For protocols and documentation. */
-for (const [address, bits] of [
-  ['2001::', 23],
-  ['2001:db8::', 32],
-  ['3fff::', 20],
-] as const) {
-  INTERNAL.addSubnet(address, bits, 'ipv6')
-}
+const GLOBAL = listOf('2000::/3')
 
 /**
  * What leads to an IPv4 address that is written in it is judged by that one: mapped addresses, NAT64
  * (RFC 6052, RFC 8215), 6to4 and Teredo, whose client is written with its bits turned over behind its server.
  */
 const HOLDS_IPV4: readonly (readonly [BlockList, readonly ((bytes: readonly number[]) => number[])[]])[] = [
-  [subnet('::ffff:0:0', 96), [(bytes) => bytes.slice(12)]],
-  [subnet('64:ff9b::', 96), [(bytes) => bytes.slice(12)]],
+  [listOf('::ffff:0:0/96 64:ff9b::/96'), [(bytes) => bytes.slice(12)]],
   // A network may write it further to the front as well, and then zeros at the end, which are refused.
-  [subnet('64:ff9b:1::', 48), [(bytes) => (bytes.slice(13).some(Boolean) ? bytes.slice(12) : [0, 0, 0, 0])]],
-  [subnet('2002::', 16), [(bytes) => bytes.slice(2, 6)]],
-  [
-    subnet('2001::', 32),
-    [(bytes) => bytes.slice(4, 8), (bytes) => bytes.slice(12).map((byte) => byte ^ 255)],
-  ],
+  [listOf('64:ff9b:1::/48'), [(bytes) => (bytes.slice(13).some(Boolean) ? bytes.slice(12) : [0, 0, 0, 0])]],
+  [listOf('2002::/16'), [(bytes) => bytes.slice(2, 6)]],
+  [listOf('2001::/32'), [(bytes) => bytes.slice(4, 8), (bytes) => bytes.slice(12).map((byte) => byte ^ 255)]],
 ]
-const LOOPBACK = subnet('::1', 128)
-LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4')
+const LOOPBACK = listOf('::1/128 127.0.0.0/8')
 
-function subnet(address: string, bits: number): BlockList {
+function listOf(networks: string): BlockList {
   const list = new BlockList()
-  list.addSubnet(address, bits, 'ipv6')
+  for (const network of networks.split(' ')) {
+    const [address = '', bits] = network.split('/')
+    list.addSubnet(address, Number(bits), address.includes(':') ? 'ipv6' : 'ipv4')
+  }
   return list
 }
 

@@ -1,8 +1,10 @@
 /** The channels that people write, and what they lack of the environment. */
+import type { Config } from '../config.ts'
 import type { SqlRunner } from '../db/database.ts'
 import { ConfigurationError } from '../errors.ts'
 import type { SectionName } from '../sections.ts'
-import type { AlertSettings } from './settings.ts'
+
+export type AlertSettings = Config['alerts']
 
 export interface Channel {
   readonly id: number

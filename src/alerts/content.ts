@@ -1,6 +1,8 @@
 /** What a message says, as data: made at the first attempt, and the same at each one after it. */
-import { dayOf, describeEvent } from './describe.ts'
+import { nameInLine } from '../text/names.ts'
+import { STORE_NAMES } from '../text/words.ts'
 import type { EventFacts, EventRow, Severity } from './event.ts'
+import { findKind } from './kinds/kinds.ts'
 
 /** A line of a message. */
 export interface Line extends EventFacts {
@@ -41,16 +43,11 @@ const GRAVITY: Readonly<Record<Severity, number>> = { critical: 0, warning: 1, i
  * message tells before them. That something is over is told where its beginning was, within the cooldown too.
  * @param events in the order of their slots
  */
-export function applyCooldowns<
-  E extends Pick<
-    EventRow,
-    'rule_id' | 'subject' | 'slot' | 'compared_slot' | 'detail' | 'cooldown_ms' | 'told_slot'
-  >,
->(events: readonly E[]): { readonly told: E[]; readonly suppressed: E[]; readonly endsWithoutStart: E[] } {
+export function applyCooldowns(events: readonly EventRow[]) {
   const last = new Map<string, number>()
-  const told: E[] = []
-  const suppressed: E[] = []
-  const endsWithoutStart: E[] = []
+  const told: EventRow[] = []
+  const suppressed: EventRow[] = []
+  const endsWithoutStart: EventRow[] = []
   for (const event of events) {
     const key = `${event.rule_id} ${event.subject}`
     const before = last.get(key) ?? event.told_slot?.getTime() ?? Number.NEGATIVE_INFINITY
@@ -88,17 +85,11 @@ function joinOutages(events: readonly EventRow[]): [EventRow, number][] {
   )
   return [...alike.values()].flatMap((same): [EventRow, number][] => {
     const [first] = same
-    if (first === undefined) return []
-    if (same.length === 1) return [[first, 1]]
+    if (first === undefined || same.length === 1) return same.map((event) => [event, 1])
     const names = [...new Set(same.map(({ keyword, collection }) => keyword ?? collection ?? ''))]
-    const lists = { lists: same.length, examples: names.toSorted().slice(0, EXAMPLES) }
+    const detail = { ...first.detail, lists: same.length, examples: names.toSorted().slice(0, EXAMPLES) }
     const nothing = { store: null, keyword: null, collection: null, category: null, check_url: null }
-    return [
-      [
-        { ...first, ...nothing, location: null, language: null, detail: { ...first.detail, ...lists } },
-        same.length,
-      ],
-    ]
+    return [[{ ...first, ...nothing, location: null, language: null, detail }, same.length]]
   })
 }
 
@@ -111,5 +102,64 @@ function toLine(row: EventRow): Line {
     day: dayOf(row, row.slot),
     text: describeEvent(row),
     compared_slot: row.compared_slot?.toISOString() ?? null,
+  }
+}
+
+/** `yoga (iOS US, en): Ashlune fell from 3 to 22 (of 100), compared with 2026-03-03.` */
+export function describeEvent(event: EventRow): string {
+  const { app, compared_slot: comparedSlot, kind, rival } = event
+  const told = {
+    ...event,
+    app: app === null ? 'The app' : nameInLine(app),
+    rival: rival === null ? '' : nameInLine(rival),
+    comparedWith: comparedSlot === null ? '' : `, compared with ${dayOf(event, comparedSlot)}`,
+  }
+  const text = findKind(kind)?.sentence(told) ?? kind
+  const where = describePlace(event)
+  const line = where === '' ? beginSentence(text, told) : `${where}: ${text}`
+  return line.replace(/\s+/g, ' ').replace(/\.$/, `${describeLatest(event)}.`)
+}
+
+/** A name that it begins with stays as it is written. */
+function beginSentence(text: string, { app, rival, kind }: EventRow): string {
+  const isName = [app, rival, kind].some((name) => name && text.startsWith(name))
+  return isName ? text : text.charAt(0).toUpperCase() + text.slice(1)
+}
+
+/** ` (today 52)`: where it stands by now, if that is not what the event says. */
+function describeLatest({ latest, after }: EventRow): string {
+  if (!latest || latest.rank === after) return ''
+  return ` (today ${latest.rank ?? `> ${latest.depth}`})`
+}
+
+/** The list, or the app of a page, with the place; of a day only the store. */
+function describePlace({ app, keyword, kind, store, ...of }: EventRow): string {
+  const name = [store === null ? null : STORE_NAMES[store], of.place].filter(Boolean).join(' ')
+  const place = [name, of.language].filter(Boolean).join(', ')
+  const list = keyword ?? (of.collection && [of.collection, of.category].filter(Boolean).join(', '))
+  if (list) return `${nameInLine(list)} (${place})`
+  if (findKind(kind)?.isOfDay) return place
+  return app === null || place === '' ? '' : `${nameInLine(app)} (${place})`
+}
+
+/**
+ * The day of an instant: of slots in UTC, and where the event is of a day or of a budget of the project, in
+ * its time zone.
+ */
+export function dayOf(
+  { kind, detail, timezone }: Pick<EventRow, 'kind' | 'detail' | 'timezone'>,
+  at: Date,
+): string {
+  const isOfProject = findKind(kind)?.isOfDay || String(detail.budget ?? '').endsWith(' of the project')
+  return formatDayIn(at, isOfProject ? timezone : 'UTC')
+}
+
+/** Postgres knows names, such as `Factory` and `localtime`, that Node does not: then by UTC. */
+function formatDayIn(at: Date, timeZone: string): string {
+  try {
+    return at.toLocaleDateString('sv-SE', { timeZone })
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    return at.toLocaleDateString('sv-SE', { timeZone: 'UTC' })
   }
 }

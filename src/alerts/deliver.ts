@@ -8,12 +8,11 @@ import type { Logger } from 'pino'
 import type { Database, Transaction } from '../db/database.ts'
 import { RateLimitedError, RejectedError, StorerankError } from '../errors.ts'
 import { countOf } from '../text/words.ts'
-import { type Channel, readChannels } from './channel.ts'
+import { type AlertSettings, type Channel, readChannels } from './channel.ts'
 import { applyCooldowns, type Content, toLines } from './content.ts'
 import { readDigest, writePage } from './digest.ts'
 import { type EventRow, readEvents } from './event.ts'
 import { send } from './send.ts'
-import type { AlertSettings } from './settings.ts'
 
 export interface DeliveryDeps {
   readonly db: Database

@@ -6,7 +6,7 @@
 import type { Database, SqlRunner, Transaction } from '../db/database.ts'
 import { withoutNestedLoops } from '../db/joins.ts'
 import type { OverallBudget } from '../plan/admission.ts'
-import { type AlertKind, PARAMETERS, PROJECT, type Source } from './kinds/kind.ts'
+import { type AlertKind, DUE_TARGETS, PARAMETERS, PROJECT, type Source } from './kinds/kind.ts'
 import { KINDS } from './kinds/kinds.ts'
 
 export interface AlertProject {
@@ -62,10 +62,7 @@ export async function evaluateSlot(tx: Transaction, { project, slot }: DueScope)
   const targets = row?.targets ?? '{}'
   // The planner estimates a common table expression at one row, so that sorting seems to cost nothing.
   await tx`select set_config('work_mem', '64MB', true), set_config('enable_sort', 'off', true)`
-  return evaluate(tx, project, 'slot', (kinds) => {
-    const asked = kinds.some(({ isOfDay }) => isOfDay) ? null : targets
-    return [project.name, slot, targets, asked]
-  })
+  return evaluate(tx, 'slot', [project.name, slot, targets])
 }
 
 /** What goes by the clock, and not by a measurement. */
@@ -74,27 +71,22 @@ export async function evaluateService(
   project: AlertProject,
   budget: OverallBudget,
 ): Promise<number> {
-  return evaluate(tx, project, 'clock', () => [project.name, budget.maxDayMicros, budget.maxMonthMicros])
+  return evaluate(tx, 'clock', [project.name, budget.maxDayMicros, budget.maxMonthMicros])
 }
 
-type Values = readonly (string | number | null)[]
+type Values = readonly [project: string, ...others: (string | number | null)[]]
 
 /** @returns how many events are new */
-async function evaluate(
-  tx: Transaction,
-  project: AlertProject,
-  by: Source['by'],
-  valuesFor: (kinds: readonly AlertKind[]) => Values,
-): Promise<number> {
+async function evaluate(tx: Transaction, by: Source['by'], values: Values): Promise<number> {
   const rows = await tx<{ kind: string }[]>`
-    select distinct kind from alert_rule where project = ${project.name} and enabled`
+    select distinct kind from alert_rule where project = ${values[0]} and enabled`
   const used = new Set(rows.map(({ kind }) => kind))
   const kinds = KINDS.filter(({ name, source }) => source.by === by && used.has(name))
   let events = 0
   for (const [source, together] of Map.groupBy(kinds, ({ source }) => source)) {
-    const insert = (some: readonly AlertKind[]) => insertEvents(tx, source, some, valuesFor(some))
-    if (source.shared !== null) events += await withoutNestedLoops(tx, () => insert(together))
-    else for (const kind of together) events += await insert([kind])
+    if (source.shared)
+      events += await withoutNestedLoops(tx, () => insertEvents(tx, source, together, values))
+    else for (const kind of together) events += await insertEvents(tx, source, [kind], values)
   }
   return events
 }
@@ -111,14 +103,15 @@ async function insertEvents(
   values: Values,
 ): Promise<number> {
   const isOneOf = (some: readonly AlertKind[]) => `r.kind = any('{${some.map(({ name }) => name)}}')`
+  const ofDay = kinds.filter(({ isOfDay }) => isOfDay)
   const rows = kinds.map(({ select }) => `select to_jsonb(k) as row from (${select}) k`)
   const { count } = await tx.unsafe(
     `with parameter as (select ${PARAMETERS[by]}),
     rule as materialized (
-      select r.*, ${isOneOf(kinds.filter(({ isOfDay }) => isOfDay))} as is_of_day,
+      select r.*, ${isOneOf(ofDay)} as is_of_day,
         case r.compared_with when '1 day' then 1 when '7 days' then 7 when '30 days' then 30 end as days
       from alert_rule r where r.project = ${PROJECT} and r.enabled and ${isOneOf(kinds)}
-    )${shared === null ? '' : `,${shared}`},
+    )${shared ? `,${shared(ofDay.length > 0 ? 'null::integer[]' : DUE_TARGETS)}` : ''},
     found as (
       select e.* from (${rows.join(' union all ')}) k
       cross join lateral jsonb_populate_record(null::alert_event, k.row) e

@@ -6,10 +6,9 @@ import { createTransport, type Transporter } from 'nodemailer'
 import { UnavailableError } from '../errors.ts'
 import { quoteReply, secretsOf } from '../reply.ts'
 import { describeUnreachable } from '../trouble.ts'
-import type { Channel } from './channel.ts'
+import type { AlertSettings, Channel } from './channel.ts'
 import type { Outgoing } from './content.ts'
 import { renderHtml, renderText } from './render.ts'
-import type { AlertSettings } from './settings.ts'
 
 const PARTY = 'The mail server of SMTP_URL'
 /** Of each step. */

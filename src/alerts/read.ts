@@ -1,6 +1,6 @@
 /** What `storerank alerts` shows: rules with their last event. */
 import type { Database } from '../db/database.ts'
-import { dayOf } from './describe.ts'
+import { dayOf } from './content.ts'
 import type { EventRow } from './event.ts'
 
 export interface RuleRow {

@@ -28,15 +28,16 @@ export function renderSlack(content: Content, id?: string): string {
   const section = (text: string) => ({ type: 'section', text: { type: 'mrkdwn', text } })
   const lines = content.lines.map((line) => {
     const mark = `*${MARKS[line.severity]}* `
-    const about = ` _${escapeSlack(line.rule)}, ${dayOf(line)}_${slackLink(line)}`
-    const text = escapeSlack(line.text, LONGEST_TEXT - mark.length - about.length)
-    return section(mark + text + about)
+    const url = line.check_url ?? ''
+    const isLink = url.length <= LONGEST_LINK && /^https:\/\/[^\s<>|]+$/.test(url)
+    const about = ` _${escapeSlack(aboutOf(line))}_${isLink ? ` <${url}|check it>` : ''}`
+    return section(mark + escapeSlack(line.text, LONGEST_TEXT - mark.length - about.length) + about)
   })
   const blocks = [
     { type: 'header', text: { type: 'plain_text', text: shorten(content.title, LONGEST_HEADER) } },
     ...content.summary.slice(0, MOST_SUMMARY).map((text) => section(escapeSlack(text, LONGEST_TEXT))),
     ...lines,
-    ...(content.rest === 0 ? [] : [section(describeRest(content.rest, id))]),
+    ...describeRest(content.rest, id).map(section),
   ]
   const first = content.lines.slice(0, 3).map(({ text }) => escapeSlack(text, LONGEST_TEXT))
   return JSON.stringify({ text: [escapeSlack(content.title), ...first].join('\n'), blocks })
@@ -47,16 +48,17 @@ function renderTeams(content: Content, id?: string): string {
   const block = (...inlines: object[]) => ({ type: 'RichTextBlock', inlines })
   const run = (text: string, more = {}) => ({ type: 'TextRun', text: shorten(text, LONGEST_RUN), ...more })
   const lines = content.lines.map((line) => {
-    const link = line.check_url !== null && /^https:/.test(line.check_url)
+    const link = line.check_url?.startsWith('https:')
     const action = link ? { selectAction: { type: 'Action.OpenUrl', url: line.check_url } } : {}
     const mark = run(`${MARKS[line.severity]} `, { weight: 'Bolder' })
-    return block(mark, run(line.text), run(` ${line.rule}, ${dayOf(line)}`, { isSubtle: true, ...action }))
+    return block(mark, run(line.text), run(` ${aboutOf(line)}`, { isSubtle: true, ...action }))
   })
+  const paragraph = (text: string) => block(run(text))
   const body = [
     block(run(content.title, { weight: 'Bolder', size: 'Large' })),
-    ...content.summary.map((text) => block(run(text))),
+    ...content.summary.map(paragraph),
     ...lines,
-    ...(content.rest === 0 ? [] : [block(run(describeRest(content.rest, id)))]),
+    ...describeRest(content.rest, id).map(paragraph),
   ]
   const card = { $schema: 'http://adaptivecards.io/schemas/adaptive-card.json', version: '1.4', body }
   const contentType = 'application/vnd.microsoft.card.adaptive'
@@ -69,8 +71,7 @@ function renderTeams(content: Content, id?: string): string {
 /** Discord takes one text of so many letters; nobody is mentioned by a name in it. */
 function renderDiscord(content: Content, id?: string): string {
   const lines = content.lines.map(
-    (line) =>
-      `**${MARKS[line.severity]}** ${escapeDiscord(line.text)} *${escapeDiscord(line.rule)}, ${dayOf(line)}*`,
+    (line) => `**${MARKS[line.severity]}** ${escapeDiscord(line.text)} *${escapeDiscord(aboutOf(line))}*`,
   )
   const texts = [...content.summary.map(escapeDiscord), ...lines].map((text) => shorten(text, LONGEST_RUN))
   let room = LONGEST_EMBED
@@ -79,7 +80,7 @@ function renderDiscord(content: Content, id?: string): string {
     return room >= 0
   })
   const rest = content.rest + texts.length - fitting.length
-  const description = [...fitting, ...(rest === 0 ? [] : [describeRest(rest, id)])].join('\n\n')
+  const description = [...fitting, ...describeRest(rest, id)].join('\n\n')
   return JSON.stringify({
     allowed_mentions: { parse: [] },
     embeds: [{ title: shorten(content.title, LONGEST_EMBED_TITLE), description }],
@@ -108,49 +109,43 @@ function escapeSlack(text: string, most = Number.POSITIVE_INFINITY): string {
   return escaped
 }
 
-function slackLink({ check_url: url }: Line): string {
-  return url !== null && url.length <= LONGEST_LINK && /^https:\/\/[^\s<>|]+$/.test(url)
-    ? ` <${url}|check it>`
-    : ''
-}
-
 export function renderText(content: Content, id?: string): string {
-  const lines = content.lines.map((line) => {
-    const about = [`${line.rule}, ${dayOf(line)}`, line.check_url].filter((text) => text !== null)
-    return [`${MARKS[line.severity]}: ${line.text}`, ...about].join('\n  ')
-  })
-  const rest = content.rest === 0 ? [] : [describeRest(content.rest, id)]
-  return `${[content.title, ...content.summary, ...lines, ...rest].join('\n\n')}\n`
+  const lines = content.lines.map((line) =>
+    [`${MARKS[line.severity]}: ${line.text}`, aboutOf(line), line.check_url ?? []].flat().join('\n  '),
+  )
+  return `${[content.title, ...content.summary, ...lines, ...describeRest(content.rest, id)].join('\n\n')}\n`
 }
 
 export function renderHtml(content: Content, id?: string): string {
-  const line = (each: Line) => html`<li style="margin:0 0 12px">
-<strong>${MARKS[each.severity]}</strong> ${each.text}<br>
-<small style="color:#555">${each.rule}, ${dayOf(each)}${
-    each.check_url !== null && /^https?:\/\//.test(each.check_url)
-      ? html` · <a href="${each.check_url}">check it</a>`
-      : ''
-  }</small></li>`
+  const paragraph = (text: string) => html`<p>${text}</p>`
+  const lines = content.lines.map((line) => {
+    const url = line.check_url
+    const link = url !== null && /^https?:\/\//.test(url) ? html` · <a href="${url}">check it</a>` : ''
+    return html`<li style="margin:0 0 12px">
+<strong>${MARKS[line.severity]}</strong> ${line.text}<br>
+<small style="color:#555">${aboutOf(line)}${link}</small></li>`
+  })
   return String(html`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>${content.title}</title></head>
 <body style="font:15px/1.5 system-ui,sans-serif;max-width:680px;margin:24px auto;padding:0 16px">
 <h1 style="font-size:20px">${content.title}</h1>
-${content.summary.map((text) => html`<p>${text}</p>`)}
-${content.lines.length === 0 ? '' : html`<ul style="padding-left:20px">${content.lines.map(line)}</ul>`}
-${content.rest === 0 ? '' : html`<p>${describeRest(content.rest, id)}</p>`}
+${content.summary.map(paragraph)}
+${lines.length === 0 ? '' : html`<ul style="padding-left:20px">${lines}</ul>`}
+${describeRest(content.rest, id).map(paragraph)}
 </body></html>`)
 }
 
-function describeRest(rest: number, id?: string): string {
+/** A sentence on the events that are in no line, where there are any. */
+function describeRest(rest: number, id?: string): string[] {
   const where = id === undefined ? '' : ` where message_id = '${id}'`
-  return `… and ${countOf(rest, 'more event')}: select * from alert_history${where};`
+  return rest === 0 ? [] : [`… and ${countOf(rest, 'more event')}: select * from alert_history${where};`]
 }
 
 function shorten(text: string, most: number): string {
   return text.length <= most ? text : `${text.slice(0, most - 1).replace(/[\ud800-\udbff]$/, '')}…`
 }
 
-/** A message from before an update has no day. */
-function dayOf({ day, slot }: Line): string {
-  return day ?? slot.slice(0, 10)
+/** The rule and the day. A message from before an update has no day. */
+function aboutOf({ rule, day, slot }: Line): string {
+  return `${rule}, ${day ?? slot.slice(0, 10)}`
 }

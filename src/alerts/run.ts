@@ -5,7 +5,7 @@
 import type { Database, Transaction } from '../db/database.ts'
 import { ConfigurationError } from '../errors.ts'
 import type { OverallBudget } from '../plan/admission.ts'
-import { readChannels } from './channel.ts'
+import { type AlertSettings, readChannels } from './channel.ts'
 import {
   type AlertProject,
   evaluateService,
@@ -15,7 +15,6 @@ import {
 } from './evaluate.ts'
 import { gatherMessages, readChannelsToServe } from './gather.ts'
 import { checkChannel } from './send.ts'
-import type { AlertSettings } from './settings.ts'
 
 /** Called in the transaction that made the messages. */
 export type EnqueueDeliveries = (tx: Transaction, channelIds: readonly number[]) => Promise<void>
@@ -34,14 +33,6 @@ export interface AlertRun {
   readonly events: number
   /** Channels with messages to deliver. */
   readonly channels: number
-}
-
-/** Whether any project is told of anything. */
-export async function isAnybodyTold({ sql }: Database): Promise<boolean> {
-  const [row] = await sql<{ some: boolean }[]>`
-    select exists (select from alert_rule)
-      or exists (select from project where digest_channel is not null) as some`
-  return row?.some ?? false
 }
 
 /**

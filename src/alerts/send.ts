@@ -2,6 +2,7 @@
  * One attempt to hand a message to a receiver: bounded in time and size, to an address that was checked,
  * following no redirect.
  */
+import type { IncomingHttpHeaders } from 'node:http'
 import { isIP } from 'node:net'
 import { promisify } from 'node:util'
 import { Webhook } from 'standardwebhooks'
@@ -17,12 +18,10 @@ import { openProxy, proxyOf } from '../proxy.ts'
 import { describeStatus, quoteReply, secretsOf } from '../reply.ts'
 import { describeUnreachable } from '../trouble.ts'
 import { type CheckedAddress, checkAddress } from './address.ts'
-import { type Channel, secretOf } from './channel.ts'
+import { type AlertSettings, type Channel, secretOf } from './channel.ts'
 import type { Outgoing } from './content.ts'
 import { sendMail } from './mail.ts'
 import { CHATS, renderWebhook } from './render.ts'
-import { readRetryAfterMs } from './retry-after.ts'
-import type { AlertSettings } from './settings.ts'
 
 const TIMEOUT_MS = 10_000
 /** Of an answer no more is read. */
@@ -171,10 +170,17 @@ async function refusalOf(
     return new RejectedError(gone, statusCode)
   }
   const sentence = describeStatus('The receiver', statusCode, said, secretsOf(url))
-  const retryAfterMs = readRetryAfterMs(headers, Date.now())
+  const retryAfterMs = readRetryAfterMs(headers)
   return retryAfterMs === null
     ? new UnavailableError(sentence)
     : new RateLimitedError(`${sentence} It says when to try again.`, retryAfterMs)
+}
+
+/** Seconds, or a date by the clock of the receiver; null where it means nothing. */
+function readRetryAfterMs({ 'retry-after': text = '', date = '' }: IncomingHttpHeaders): number | null {
+  if (/^\d{1,9}$/.test(String(text))) return Number(text) * 1000
+  const untilMs = /^\w{3}, .* GMT$/.test(String(text)) ? Date.parse(String(text)) : Number.NaN
+  return Number.isNaN(untilMs) ? null : Math.max(0, untilMs - (Date.parse(date) || Date.now()))
 }
 
 /** What came of an answer before it ended, broke off or became too long: what is left of it is not read. */

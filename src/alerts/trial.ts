@@ -57,55 +57,48 @@ async function tryProject(
   signal: AbortSignal,
 ): Promise<TrialDay[]> {
   const slots = await tx<{ slot: string; day: string }[]>`
-    select distinct h.slot::text as slot, h.slot as at,
-      to_char(h.slot at time zone ${project.timezone}::text, 'YYYY-MM-DD') as day
-    from watch_period p
-    join (
-      select target_id, slot, gap from ranking_row
-      where slot > storerank_now() - make_interval(days => ${days}::integer)
-      union all
-      select target_id, slot, gap from app_snapshot
-      where slot > storerank_now() - make_interval(days => ${days}::integer)
-    ) h on h.target_id = p.target_id
-      and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, h.slot, h.gap)
-    where p.project = ${project.name} and p.ended_at is null
-    order by at`
+    with noted as (
+      insert into alert_due (project_id, slot, target_ids)
+      select ${project.id}::integer, h.slot, array_agg(distinct p.target_id)
+      from watch_period p
+      join (
+        select target_id, slot, gap from ranking_row
+        where slot > storerank_now() - make_interval(days => ${days}::integer)
+        union all
+        select target_id, slot, gap from app_snapshot
+        where slot > storerank_now() - make_interval(days => ${days}::integer)
+      ) h on h.target_id = p.target_id
+        and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, h.slot, h.gap)
+      where p.project = ${project.name} and p.ended_at is null
+      group by h.slot
+      returning slot
+    )
+    select slot::text as slot, to_char(slot at time zone ${project.timezone}::text, 'YYYY-MM-DD') as day
+    from noted order by noted.slot`
   const toldSlots = new Map<string, Date>()
+  const keyOf = (event: EventRow) => `${event.rule_id} ${event.subject}`
   const results: TrialDay[] = []
   for (const { slot, day } of slots) {
     signal.throwIfAborted()
-    const found = await trySlot(tx, project, slot)
-    if (found.length === 0) continue
-    const keyOf = (event: EventRow) => `${event.rule_id} ${event.subject}`
+    if ((await evaluateSlot(tx, { project, slot })) === 0) continue
+    const found = await readNewEvents(tx, project)
     const { told, suppressed } = applyCooldowns(
       found.map((event) => ({ ...event, told_slot: toldSlots.get(keyOf(event)) ?? null })),
     )
     for (const event of told) toldSlots.set(keyOf(event), event.slot)
-    results.push({
-      project: project.name,
-      day,
-      lines: toLines(told, ALL_LINES).lines,
-      held: suppressed.length,
-    })
+    const { lines } = toLines(told, ALL_LINES)
+    results.push({ project: project.name, day, lines, held: suppressed.length })
   }
   return results
 }
 
-async function trySlot(tx: Transaction, project: AlertProject, slot: string): Promise<EventRow[]> {
-  await tx`
-    insert into alert_due (project_id, slot, target_ids)
-    select ${project.id}::integer, ${slot}::timestamptz, array_agg(p.target_id)
-    from watch_period p
-    where p.project = ${project.name} and p.ended_at is null and p.target_id is not null
-      and (exists (select from ranking_row r where r.target_id = p.target_id and r.slot = ${slot}::timestamptz
-          and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, r.slot, r.gap))
-        or exists (
-          select from app_snapshot s where s.target_id = p.target_id and s.slot = ${slot}::timestamptz
-          and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, s.slot, s.gap)))
-    having count(*) > 0`
+/** As events of a message, which they become. */
+async function readNewEvents(tx: Transaction, project: AlertProject): Promise<EventRow[]> {
   const [message] = await tx<{ id: string }[]>`
-    insert into alert_message (channel_id, project_id) values (0, ${project.id}) returning id`
-  if ((await evaluateSlot(tx, { project, slot })) === 0 || message === undefined) return []
-  await tx`update alert_event set message_id = ${message.id} where message_id is null`
-  return readEvents(tx, message.id)
+    with message as (
+      insert into alert_message (channel_id, project_id) values (0, ${project.id}) returning id
+    )
+    update alert_event set message_id = (select id from message) where message_id is null
+    returning message_id as id`
+  return message === undefined ? [] : readEvents(tx, message.id)
 }

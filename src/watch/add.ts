@@ -66,21 +66,19 @@ export async function addKeywords(
   return begin(async (tx) => {
     const places = await loadPlaces(tx)
     const apps = wish.apps.map((text) => appOf(text) ?? { appId: text.trim(), store: null })
-    const defaults: string[] = []
-    const stores = chooseStores(wish, apps, defaults)
-    const done: WatchedKeywords[] = []
+    const byDefault = new Set<string>()
+    const stores = chooseStores(wish, apps, byDefault)
+    const watched: Watched[] = []
+    const understood: string[] = []
     for (const store of stores) {
       const own = apps.filter((app) => app.store === store || !stores.includes(app.store ?? store))
       const appIds = own.map(({ appId }) => appId)
-      done.push(await addInStore(tx, { places, store, appIds, defaults }, wish))
+      const inStore = await readInStore(tx, { places, store, appIds, byDefault }, wish)
+      for (const cells of inStore.rows) watched.push(await addRow(tx, cells, wish))
+      understood.push(...inStore.understood)
     }
-    const watched = done.flatMap((each) => each.watched)
     const told = watched.slice(0, 1).flatMap((stored) => tellStored(wish, stored))
-    return {
-      watched,
-      defaults: [...defaults, ...told],
-      understood: done.flatMap((each) => each.understood),
-    }
+    return { watched, defaults: [...byDefault, ...told], understood }
   })
 }
 
@@ -88,19 +86,20 @@ interface InStore {
   readonly places: Places
   readonly store: Store
   readonly appIds: readonly string[]
-  readonly defaults: string[]
+  readonly byDefault: Set<string>
 }
 
-async function addInStore(
+/** Adds the apps, and says which rows the keywords are in a store. */
+async function readInStore(
   tx: Transaction,
-  { places, store, appIds, defaults }: InStore,
+  { places, store, appIds, byDefault }: InStore,
   wish: KeywordsToWatch,
-): Promise<WatchedKeywords> {
+): Promise<{ readonly rows: readonly Map<string, string>[]; readonly understood: readonly string[] }> {
   const project = wish.project ?? (await findProject(tx, store, appIds))
-  if (wish.project === undefined) note(defaults, `--project ${JSON.stringify(project)}`)
+  if (wish.project === undefined) byDefault.add(`--project ${JSON.stringify(project)}`)
   await addApps(tx, project, store, appIds)
   const usual = await findUsualPlace(tx, project, store)
-  if (wish.location === undefined) note(defaults, `--location ${JSON.stringify(usual.location)}`)
+  if (wish.location === undefined) byDefault.add(`--location ${JSON.stringify(usual.location)}`)
   const understanding = new Understanding(places, {
     country: wish.location ?? usual.location,
     // Of another country than usual it follows from the country.
@@ -109,29 +108,23 @@ async function addInStore(
   const rows = wish.keywords.flatMap((keyword) =>
     understanding.read(new Map(Object.entries({ project, store, keyword })), true),
   )
-  const watched: Watched[] = []
   for (const row of rows) {
     if (!row.has('language_code')) row.set('language_code', usual.language)
-    if (wish.language === undefined) note(defaults, `--language ${row.get('language_code')}`)
-    watched.push(await addRow(tx, Object.fromEntries(row), wish))
+    if (wish.language === undefined) byDefault.add(`--language ${row.get('language_code')}`)
   }
-  return { watched, defaults, understood: understanding.flush() }
-}
-
-function note(defaults: string[], option: string): void {
-  if (!defaults.includes(option)) defaults.push(option)
+  return { rows, understood: understanding.flush() }
 }
 
 /** Those that are said, else those of the apps, else the ios_store. */
 function chooseStores(
   { store }: KeywordsToWatch,
   apps: readonly { readonly store: Store | null }[],
-  defaults: string[],
+  byDefault: Set<string>,
 ): readonly Store[] {
   if (store === undefined) {
     const byApp = apps.flatMap((app) => app.store ?? [])
     const stores = byApp.length === 0 ? (['ios_store'] as const) : [...new Set(byApp)]
-    note(defaults, `--store ${stores.map(shortName).join(',')}`)
+    byDefault.add(`--store ${stores.map(shortName).join(',')}`)
     return stores
   }
   const named = storeOf(store) === null ? splitList(store) : [store]
@@ -155,42 +148,39 @@ async function addApps(tx: Transaction, project: string, store: Store, appIds: r
   }
 }
 
+/** A row that is there is written as it is: only the table knows in which form it keeps a keyword. */
 async function addRow(
   tx: Transaction,
-  { location_code: code, ...cells }: Readonly<Record<string, string>>,
+  cells: ReadonlyMap<string, string>,
   wish: KeywordsToWatch,
 ): Promise<Watched> {
-  const row = {
-    ...cells,
-    ...(code === undefined ? {} : { location_code: Number(code) }),
-    ...settingsOf(wish),
-  }
-  const [added] = await tx<{ id: number }[]>`
-    insert into keyword_watch ${sql.row(row)} on conflict do nothing returning id`
-  const id = added?.id ?? (await findKeyword(tx, row))
-  const [stored] = await tx<Omit<Watched, 'isNew'>[]>`
+  const { location_code: code, ...texts } = Object.fromEntries(cells)
+  const place = code === undefined ? {} : { location_code: Number(code) }
+  const [stored] = await tx<Watched[]>`
+    with k as (
+      insert into keyword_watch ${sql.row({ ...texts, ...place, ...settingsOf(wish) })}
+      on conflict (${WATCHES[0].unique}) do update set project = excluded.project
+      returning *, xmax = 0 as "isNew"
+    )
     select project, store, keyword, coalesce(location_name,
         (select l.name from location l where l.store = k.store and l.code = k.location_code),
         location_code::text) as location,
-      language_code as language, every::text, depth, priority,
+      language_code as language, every::text, depth, priority, "isNew",
       (select count(*) from app_watch a where a.project = k.project and a.store = k.store
         and a.enabled) as apps
-    from keyword_watch k where id = ${id}`
+    from k`
   if (stored === undefined) throw new Error('The row that was stored is not there.')
-  return { ...stored, isNew: added !== undefined }
+  return stored
 }
 
 /** What a person said of how it is measured; the table has the defaults of the rest. */
-function settingsOf({
-  every,
-  depth,
-  priority,
-  tags,
-}: KeywordsToWatch): Record<string, string | number | string[]> {
-  const given = { every, depth, priority, tags: tags.length === 0 ? undefined : tags.flatMap(splitList) }
-  return Object.fromEntries(
-    Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
-  )
+function settingsOf({ every, depth, priority, tags }: KeywordsToWatch): Record<string, Value> {
+  return {
+    ...(every === undefined ? {} : { every }),
+    ...(depth === undefined ? {} : { depth }),
+    ...(priority === undefined ? {} : { priority }),
+    ...(tags.length === 0 ? {} : { tags: tags.flatMap(splitList) }),
+  }
 }
 
 function tellStored(
@@ -201,15 +191,6 @@ function tellStored(
   return Object.entries(all).flatMap(([name, value]) =>
     wish[name as keyof typeof all] === undefined ? [`--${name} ${value}`] : [],
   )
-}
-
-/** Written once more as it is, because only the table knows in which form it keeps a keyword. */
-async function findKeyword(tx: Transaction, row: Record<string, Value>): Promise<number> {
-  const [found] = await tx<{ id: number }[]>`
-    insert into keyword_watch ${sql.row(row)}
-    on conflict (${WATCHES[0].unique}) do update set project = excluded.project returning id`
-  if (found === undefined) throw new Error('The row that is in the way is not there.')
-  return found.id
 }
 
 export function shortName(store: Store): string {

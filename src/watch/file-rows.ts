@@ -13,11 +13,17 @@ import type { Lacking, Understanding } from './understand.ts'
 /** A keyword, a note and fifty tags, each as long as it may be. */
 const LONGEST_ROW_BYTES = 262_144
 /** As Excel begins a file whose separator is not that of the country. */
-const SEPARATOR_LINE = /^\ufeff?sep=(.)\r?\n?$/i
+const SEPARATOR_LINE = /^\ufeff?sep=(.)$/i
+const LOST_LETTER =
+  'it has bytes that are no letters of UTF-8, or the sign � of a letter that was lost; where all of the file ' +
+  'is in another encoding, name it: --encoding'
+const STRAY_QUOTE = 'its quotes do not match: a cell with quotes in it is written "say ""hi"""'
+const OPEN_QUOTE =
+  'a quote before it is not closed, or it is longer than 262,144 bytes: nothing after it could be read'
 
-interface CsvRecord {
-  readonly record: readonly string[]
-  readonly info: Info
+interface Line {
+  readonly line: number
+  readonly cells: readonly string[]
   readonly raw: string
 }
 
@@ -40,23 +46,24 @@ export async function readFileRows(
   context: FileContext,
 ): Promise<FileRows> {
   const records = parseRecords(file, text)
-  const head: (CsvRecord | RefusedRow)[] = []
-  for (let next = await records.next(); !next.done; next = await records.next()) {
-    head.push(next.value)
-    if (head.length === HEADER_WITHIN) break
+  const head: (Line | RefusedRow)[] = []
+  while (head.length < HEADER_WITHIN) {
+    const { done, value } = await records.next()
+    if (done) break
+    head.push(value)
   }
   const [first] = head
   if (first === undefined) throw new ConfigurationError(`There is nothing in ${file}.`)
   if ('reason' in first)
     throw new ConfigurationError(`The first line of ${file} cannot be read: ${first.reason}.`)
-  const [only = '', other] = first.record
+  const [only = '', other] = first.cells
   if (other === undefined && /[,;\t]/.test(only) && /^"/.test(first.raw.trim())) {
     throw new ConfigurationError(
       `The first line of ${file} stands in quotes as a whole, so that it is one cell: take them off each ` +
         'line.',
     )
   }
-  const readable = head.flatMap((each) => ('reason' in each ? [] : [each.record]))
+  const readable = head.flatMap((each) => ('reason' in each ? [] : [each.cells]))
   const form = findForm(file, readable, context)
   refuseLacking(file, form, context.understanding.lacking)
   const above = readable.slice(0, form.headerLines)
@@ -65,8 +72,8 @@ export async function readFileRows(
   async function* rows() {
     for await (const each of chain(head, records)) {
       if ('reason' in each) yield each
-      else if (!above.includes(each.record) && each.record.join('\n') !== header)
-        yield* fitRecord({ file, line: each.info.lines }, each.record, form, context.understanding)
+      else if (!above.includes(each.cells) && each.cells.join('\n') !== header)
+        yield* fitRecord({ file, line: each.line }, each.cells, form, context.understanding)
     }
   }
   return { watches: form.watches, told: form.told, rows: rows() }
@@ -101,83 +108,60 @@ function refuseLacking(file: string, { watches, columns, told }: Form, given: La
 async function* parseRecords(
   file: string,
   text: AsyncIterable<string>,
-): AsyncGenerator<CsvRecord | RefusedRow, undefined> {
-  const { delimiter, skippedLines, rest } = await peekHeader(text)
-  let broken: { code?: string; lines?: number } | undefined
+): AsyncGenerator<Line | RefusedRow, undefined> {
+  const { head, rest } = await peek(text)
+  const first = head.slice(0, head.search(/[\r\n]|$/))
+  const [, separator] = SEPARATOR_LINE.exec(first) ?? []
+  const delimiter = separator ?? findDelimiter(first) ?? delimiterOf(head)
+  let broken: { lines?: number } | undefined
   // The parser throws what keeps the file from being read.
   const parser = pipeline(
-    Readable.from(rest),
+    Readable.from(chain([head], rest)),
     parse({
       bom: true,
       delimiter,
       // Files that were put together have several.
       record_delimiter: ['\r\n', '\n', '\r'],
+      from_line: separator === undefined ? 1 : 2,
       trim: true,
       info: true,
       raw: true,
       skip_empty_lines: true,
       skip_records_with_empty_values: true,
       relax_column_count: true,
-      // Such rows are refused one by one (`isWellQuoted`): the parser itself loses its place in the file
-      // after the first.
+      // Such rows are refused one by one (`quoteRule`): the parser itself loses its place in the file after
+      // the first.
       relax_quotes: true,
       max_record_size: LONGEST_ROW_BYTES,
       skip_records_with_error: true,
       on_skip: (error) => {
-        broken = error as { code?: string; lines?: number }
+        broken = error as { lines?: number }
         return undefined
       },
     }),
     () => {},
   )
   const isWellQuoted = quoteRule(delimiter)
-  const refuse = (lines: number, reason: string) => ({
-    file,
-    line: lines + skippedLines,
-    subject: '',
-    reason,
-  })
+  const refuse = (line: number, reason: string) => ({ file, line, subject: '', reason })
   for await (const each of parser) {
-    const { record, info, raw } = each as CsvRecord
-    if (/[\ufffd\0]/.test(raw)) {
-      yield refuse(
-        info.lines,
-        'it has bytes that are no letters of UTF-8, or the sign � of a letter that was lost; where all ' +
-          'of the file is in another encoding, name it: --encoding',
-      )
-    } else if (raw.includes('"') && !isWellQuoted.test(raw.trim())) {
-      yield refuse(info.lines, 'its quotes do not match: a cell with quotes in it is written "say ""hi"""')
-    } else yield { record, info: { ...info, lines: info.lines + skippedLines }, raw }
+    const { record: cells, info, raw } = each as { record: string[]; info: Info; raw: string }
+    if (/[\ufffd\0]/.test(raw)) yield refuse(info.lines, LOST_LETTER)
+    else if (raw.includes('"') && !isWellQuoted.test(raw.trim())) yield refuse(info.lines, STRAY_QUOTE)
+    else yield { line: info.lines, cells, raw }
   }
-  if (broken === undefined) return
-  yield refuse(
-    broken.lines ?? 0,
-    'a quote before it is not closed, or it is longer than 262,144 bytes: nothing after it could be read',
-  )
+  if (broken !== undefined) yield refuse(broken.lines ?? 0, OPEN_QUOTE)
 }
 
-/** Looks at the first lines without losing them. */
-async function peekHeader(
-  text: AsyncIterable<string>,
-): Promise<{ delimiter: string; skippedLines: number; rest: AsyncIterable<string> }> {
-  const chunks = text[Symbol.asyncIterator]()
+/** The first lines of a text, and the rest of it. */
+async function peek(text: AsyncIterable<string>) {
+  const rest = text[Symbol.asyncIterator]()
   let head = ''
-  let next = await chunks.next()
-  while (!next.done) {
-    head += next.value
-    if ((head.match(/[\r\n]+/g) ?? []).length > HEADER_WITHIN || head.length > LONGEST_ROW_BYTES) break
-    next = await chunks.next()
+  while (head.length <= LONGEST_ROW_BYTES && (head.match(/[\r\n]+/g) ?? []).length <= HEADER_WITHIN) {
+    const { done, value } = await rest.next()
+    if (done) break
+    head += value
   }
-  const end = head.search(/[\r\n]|$/)
-  const line = head.slice(0, end + 2)
-  const [, separator] = SEPARATOR_LINE.exec(line) ?? []
-  const start = separator === undefined ? 0 : line.length
-  async function* rest() {
-    yield head.slice(start)
-    for (let more = await chunks.next(); !more.done; more = await chunks.next()) yield more.value
-  }
-  const delimiter = separator ?? findDelimiter(head.slice(0, end)) ?? delimiterOf(head.slice(start))
-  return { delimiter, skippedLines: separator === undefined ? 0 : 1, rest: rest() }
+  return { head, rest: { [Symbol.asyncIterator]: () => rest } }
 }
 
 /** Names of columns have none of them. What stands behind the last name is left over from empty columns. */

@@ -4,15 +4,18 @@
  * else is guessed from its letters (chardet), and the caller tells the person, because a keyword with the
  * wrong letters would be paid for.
  */
+import { isAscii } from 'node:buffer'
 import { createReadStream, createWriteStream } from 'node:fs'
 import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { analyse } from 'chardet'
+import { stringify } from 'csv-stringify/sync'
+import readWorkbook from 'read-excel-file/node'
 import { ConfigurationError } from '../errors.ts'
 import { whyNot } from '../trouble.ts'
-import { openWorkbook } from './workbook.ts'
 
 /** What the guess is made from: enough letters, and not the whole of a large file. */
 const SAMPLE_BYTES = 65_536
@@ -29,7 +32,6 @@ export interface WatchFile {
   /** Whether `encoding` was guessed. */
   readonly isGuessed: boolean
   readonly encoding: string
-  readonly bytes: number
   /** What is left out of it. */
   readonly told: readonly string[]
   /** Piece by piece, so that the memory does not grow with the file. */
@@ -41,6 +43,13 @@ const NO_TEXT: readonly (readonly [begin: string, remedy: string])[] = [
   ['d0cf11e0', 'it is a workbook of an old Excel, or has a password: save the sheet as "CSV UTF-8"'],
   ['1f8b', 'it is compressed: unpack it first, or pipe it in (`gunzip -c … | storerank import -`)'],
 ]
+/** An archive, as workbooks (.xlsx) are. */
+const WORKBOOK = '504b0304'
+const MOST_WORKBOOK_BYTES = 20_000_000
+const MARKS = [
+  ['fffe', 'utf-16le'],
+  ['feff', 'utf-16be'],
+] as const
 
 /**
  * A file, or `-`: stdin. What can be read but once is kept in a temporary file until `dispose`, because a
@@ -63,24 +72,18 @@ export async function openWatchFile(
       await pipeline(input, createWriteStream(path, { mode: 0o600 }))
     }
     const { size } = await stat(path)
-    if (await isArchive(name, path)) {
+    const begin = await readBegin(path)
+    const [, remedy] = NO_TEXT.find(([bytes]) => begin.startsWith(bytes)) ?? []
+    if (remedy !== undefined) throw new ConfigurationError(`${name} cannot be read: ${remedy}.`)
+    if (begin === WORKBOOK) {
       const { csv, told } = await openWorkbook(name, path, size)
-      const text = async function* () {
-        yield csv
-      }
-      return { name, encoding: 'utf-8', isGuessed: false, bytes: size, told, text, dispose }
+      const text = () => Readable.from([csv])
+      return { name, encoding: 'utf-8', isGuessed: false, told, text, dispose }
     }
-    const { encoding, isGuessed } =
-      given === undefined ? await findEncoding(path) : { encoding: given, isGuessed: false }
-    return {
-      name: name === '-' ? 'stdin' : name,
-      encoding,
-      isGuessed,
-      bytes: size,
-      told: [],
-      text: () => decode(path, encoding),
-      dispose,
-    }
+    const found =
+      given === undefined ? await findEncoding(path, begin) : { encoding: given, isGuessed: false }
+    const text = () => decode(path, found.encoding)
+    return { name: name === '-' ? 'stdin' : name, ...found, told: [], text, dispose }
   } catch (error) {
     await dispose()
     if (error instanceof ConfigurationError) throw error
@@ -88,52 +91,54 @@ export async function openWatchFile(
   }
 }
 
-/** As workbooks are. Refuses what is neither one nor text. */
-async function isArchive(name: string, path: string): Promise<boolean> {
-  for await (const chunk of createReadStream(path, { end: 3 })) {
-    const begin = (chunk as Buffer).toString('hex')
-    const found = NO_TEXT.find(([bytes]) => begin.startsWith(bytes))
-    if (found !== undefined) throw new ConfigurationError(`${name} cannot be read: ${found[1]}.`)
-    if (begin === '504b0304') return true
-  }
-  return false
+/** The first bytes, in hexadecimal digits. */
+async function readBegin(path: string): Promise<string> {
+  for await (const chunk of createReadStream(path, { end: 3 })) return (chunk as Buffer).toString('hex')
+  return ''
 }
 
 /** Without byte order marks: each of files that were put together has one. */
-async function* decode(path: string, encoding: string): AsyncIterable<string> {
-  const decoder = new TextDecoder(encoding)
+async function* decode(path: string, encoding: string, fatal = false): AsyncIterable<string> {
+  const decoder = new TextDecoder(encoding, { fatal })
   for await (const chunk of createReadStream(path))
     yield decoder.decode(chunk as Buffer, { stream: true }).replaceAll('\ufeff', '')
   yield decoder.decode()
 }
 
-async function findEncoding(path: string): Promise<{ encoding: string; isGuessed: boolean }> {
-  const check = new Utf8Check()
-  let sample = Buffer.alloc(0)
-  let isFirst = true
-  for await (const each of createReadStream(path)) {
-    const chunk = each as Buffer
-    const marked = isFirst ? findMark(chunk) : null
-    if (marked !== null) return { encoding: marked, isGuessed: false }
-    isFirst = false
-    if (sample.length > 0 || !isPlain(chunk)) {
-      sample = Buffer.concat([sample, chunk.subarray(0, Math.max(0, SAMPLE_BYTES - sample.length))])
-    }
-    check.add(chunk)
-    if (!check.isUtf8 && sample.length >= SAMPLE_BYTES) break
-  }
-  check.end()
-  return judge(path, sample, check.isUtf8)
-}
-
-async function judge(path: string, sample: Buffer, isWhole: boolean) {
+async function findEncoding(path: string, begin: string): Promise<{ encoding: string; isGuessed: boolean }> {
+  const mark = MARKS.find(([bytes]) => begin.startsWith(bytes))
+  if (mark !== undefined) return { encoding: mark[1], isGuessed: false }
+  const sample = await readSample(path)
   // In text many zero bytes are halves of letters of UTF-16; a single one is damage.
-  const zeros = sample.reduce((count, byte) => count + Number(byte === 0), 0)
+  const zeros = sample.filter((byte) => byte === 0).length
   if (zeros > sample.length * ZERO_SHARE)
     return { encoding: sample[0] === 0 ? 'utf-16be' : 'utf-16le', isGuessed: true }
-  const guessed = isWhole ? 'utf-8' : guess(sample)
-  const isUtf8 = isWhole || (await isDamagedUtf8(path, guessed))
-  return { encoding: isUtf8 ? 'utf-8' : guessed, isGuessed: !isUtf8 }
+  if (await isUtf8(path)) return { encoding: 'utf-8', isGuessed: false }
+  const guessed = guess(sample)
+  const isDamaged = await isDamagedUtf8(path, guessed)
+  return { encoding: isDamaged ? 'utf-8' : guessed, isGuessed: !isDamaged }
+}
+
+/** From the first letters on that are none of ASCII, which alone say nothing of an encoding. */
+async function readSample(path: string): Promise<Buffer> {
+  let sample = Buffer.alloc(0)
+  for await (const each of createReadStream(path)) {
+    const chunk = each as Buffer
+    if (sample.length === 0 && isAscii(chunk) && !chunk.includes(0)) continue
+    sample = Buffer.concat([sample, chunk])
+    if (sample.length >= SAMPLE_BYTES) break
+  }
+  return sample.subarray(0, SAMPLE_BYTES)
+}
+
+async function isUtf8(path: string): Promise<boolean> {
+  try {
+    for await (const _ of decode(path, 'utf-8', true));
+    return true
+  } catch (error) {
+    if (error instanceof TypeError) return false
+    throw error
+  }
 }
 
 /**
@@ -166,38 +171,6 @@ async function isDamagedUtf8(path: string, guessed: string): Promise<boolean> {
   return isProven || (ofUtf8 > 0 && ofUtf8 >= lines * least)
 }
 
-/** Letters of ASCII alone say nothing of an encoding. */
-function isPlain(chunk: Buffer): boolean {
-  return !chunk.some((byte) => byte > 0x7f || byte === 0)
-}
-
-class Utf8Check {
-  readonly #decoder = new TextDecoder('utf-8', { fatal: true })
-  isUtf8 = true
-
-  add(chunk: Buffer): void {
-    this.#try(() => this.#decoder.decode(chunk, { stream: true }))
-  }
-
-  /** A letter that the end of the file cuts is none. */
-  end(): void {
-    this.#try(() => this.#decoder.decode())
-  }
-
-  #try(decode: () => string): void {
-    try {
-      if (this.isUtf8) decode()
-    } catch {
-      this.isUtf8 = false
-    }
-  }
-}
-
-function findMark(head: Buffer): string | null {
-  if (head[0] === 0xff && head[1] === 0xfe) return 'utf-16le'
-  return head[0] === 0xfe && head[1] === 0xff ? 'utf-16be' : null
-}
-
 /**
  * The likeliest that Node can read; of the West by the name of Microsoft's, which has what ISO 8859-1 has and
  * more.
@@ -213,4 +186,31 @@ function guess(sample: Buffer): string {
     }
   }
   return LATIN
+}
+
+/** The first sheet of a workbook as the text of a CSV file. It is read as a whole. */
+async function openWorkbook(name: string, path: string, bytes: number) {
+  const refuse = (reason: string, cause?: unknown) =>
+    new ConfigurationError(`${name} cannot be read: ${reason}: save the sheet as "CSV UTF-8".`, { cause })
+  if (bytes > MOST_WORKBOOK_BYTES) throw refuse('it is a workbook of more than 20 MB')
+  // Numbers as they stand there: the id of an app is one.
+  const parseNumber = (text: string) => (/e/i.test(text) ? String(Number(text)) : text)
+  const sheets = await readWorkbook(path, { parseNumber }).catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).syscall !== undefined) throw error
+    throw refuse('it is an archive, and no workbook of Excel', error)
+  })
+  const filled = sheets.filter(({ data }) => data.length > 0)
+  const [first, ...others] = filled
+  if (first === undefined) throw refuse('no sheet of it has a cell')
+  const rows = first.data.map((row) => row.map((cell) => toText(cell)))
+  const left = others.map(({ sheet }) => JSON.stringify(sheet)).join(', ')
+  const told =
+    left === '' ? [] : [`${name}: the sheet ${JSON.stringify(first.sheet)} is read. Left out: ${left}.`]
+  return { csv: stringify(rows, { quoted_match: /^\s|\s$/ }), told }
+}
+
+/** A day without its time, which a sheet does not have. */
+function toText(cell: unknown): string {
+  if (cell instanceof Date) return cell.toISOString().replace(/T00:00:00\.000Z$/, '')
+  return cell === null || cell === undefined ? '' : String(cell)
 }

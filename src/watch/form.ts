@@ -39,6 +39,17 @@ export interface FormContext {
 /** A header stands within the first lines: tools write a title above it. */
 export const HEADER_WITHIN = 10
 
+/** A cell of the header. */
+interface Cell {
+  readonly text: string
+  /** As `nameOf` has it. */
+  readonly own: string
+  /** The column that it names; empty where a person leaves it out, null where it names none. */
+  readonly name: string | null
+  /** The country that it names, and the language. */
+  readonly place: { readonly country: string; readonly language: string | null } | null
+}
+
 /**
  * @param head the first records of the file
  * @throws ConfigurationError where it is not known what the rows are about
@@ -49,20 +60,28 @@ export function findForm(
   { map, places, isHistory = false }: FormContext,
 ): Form {
   const mapped = readMap(map)
-  const nameIn = (cell: string) => mapped.get(nameOf(cell)) ?? columnOf(nameOf(cell))
   for (const [above, record] of head.entries()) {
-    const cells = withoutEmptyEnd(record)
-    const names = cells.map(nameIn)
-    const known = names.filter((name) => name !== null && name !== '')
-    const isNamed = cells.some((cell) => mapped.has(nameOf(cell)) || SUBJECTS.includes(nameOf(cell)))
+    const cells = withoutEmptyEnd(record).map((text): Cell => {
+      const own = nameOf(text)
+      return { text, own, name: mapped.get(own) ?? columnOf(own), place: placeOfHeader(text, places) }
+    })
+    const known = cells.filter(({ name }) => name)
+    const isNamed = cells.some(({ own }) => mapped.has(own) || SUBJECTS.includes(own))
     const isHeader =
-      names.some((name) => SUBJECTS.includes(name ?? '')) &&
-      (isNamed || known.length > 1 || (above === 0 && known[0] === 'keyword' && cells.length === 1))
-    const inCountries = cells.map((cell) => placeOfHeader(cell, places))
-    const isMatrix = cells.length > 1 && inCountries.every((place) => place !== null)
-    if (isHeader || isMatrix) return readHeader(file, cells, names, inCountries, { above, mapped, isHistory })
+      known.some(isSubject) &&
+      (isNamed || known.length > 1 || (above === 0 && known[0]?.name === 'keyword' && cells.length === 1))
+    const isMatrix = cells.length > 1 && cells.every(({ place }) => place !== null)
+    if (!isHeader && !isMatrix) continue
+    refuseLost(file, cells, mapped)
+    const form = readAlerts(file, cells) ?? readHeader(file, cells, isHistory)
+    const told = above === 0 ? [] : [`${file}: what stands above the header is left out.`]
+    return { ...form, headerLines: above + 1, told: [...told, ...tellColumns(file, cells, form.columns)] }
   }
   return readList(file, head, mapped)
+}
+
+function isSubject({ name }: Cell): boolean {
+  return SUBJECTS.includes(name ?? '')
 }
 
 function withoutEmptyEnd(record: readonly string[]): readonly string[] {
@@ -93,10 +112,7 @@ function readMap(map: readonly string[]): ReadonlyMap<string, string> {
 }
 
 /** `Deutsch (DE)`, `Japan` and `en-US`; null where it is no country. */
-function placeOfHeader(
-  header: string,
-  places: Places,
-): { readonly country: string; readonly language: string | null } | null {
+function placeOfHeader(header: string, places: Places): Cell['place'] {
   const [, outer = '', inner = ''] = /^(.*\S)\s*[([（]([^()[\]]+)[)\]）]$/.exec(header.trim()) ?? []
   const named = places.isoOf(inner)
   if (named !== null) return { country: inner, language: places.isoOf(outer) === named ? null : outer }
@@ -105,97 +121,49 @@ function placeOfHeader(
   return places.isoOf(header) === null ? null : { country: header.trim(), language: null }
 }
 
-function refuseLost(file: string, cells: readonly string[], mapped: HeaderContext['mapped']): void {
-  const lost = [...mapped.keys()].find((header) => !cells.some((cell) => nameOf(cell) === header))
-  if (lost !== undefined) {
-    throw new ConfigurationError(
-      `${file} has no column ${JSON.stringify(lost)}, which --map names. Its columns: ${cells.join(', ')}.`,
-    )
-  }
+function refuseLost(file: string, cells: readonly Cell[], mapped: ReadonlyMap<string, string>): void {
+  const lost = [...mapped.keys()].find((header) => !cells.some(({ own }) => own === header))
+  if (lost === undefined) return
+  const columns = cells.map(({ text }) => text).join(', ')
+  throw new ConfigurationError(
+    `${file} has no column ${JSON.stringify(lost)}, which --map names. Its columns: ${columns}.`,
+  )
 }
 
-/** Which column of the file each name is of; its own name goes before what it is called elsewhere. */
-function takeColumns(
-  file: string,
-  cells: readonly string[],
-  names: readonly (string | null)[],
-  allowed: ReadonlySet<string>,
-): ReadonlyMap<string, number> {
-  const taken = new Map<string, number>()
-  for (const [index, cell] of cells.entries()) {
-    const name = names[index] ?? ''
-    if (!allowed.has(name)) continue
-    const before = taken.get(name)
-    if (before === undefined || (nameOf(cell) === name && nameOf(cells[before] ?? '') !== name))
-      taken.set(name, index)
-    else if (nameOf(cell) === nameOf(cells[before] ?? ''))
-      throw new ConfigurationError(`The column ${cell} is in ${file} twice.`)
+/** Which cell says a column; its own name goes before what it is called elsewhere. */
+function takeColumns(file: string, cells: readonly Cell[], allowed: readonly string[]) {
+  const taken = new Map<string | null, Cell>()
+  for (const cell of cells) {
+    if (!allowed.includes(cell.name ?? '')) continue
+    const before = taken.get(cell.name)
+    if (before?.own === cell.own) throw new ConfigurationError(`The column ${cell.text} is in ${file} twice.`)
+    if (before === undefined || cell.own === cell.name) taken.set(cell.name, cell)
   }
   return taken
 }
 
-interface HeaderContext {
-  readonly above: number
-  readonly mapped: ReadonlyMap<string, string>
-  readonly isHistory: boolean
-}
-
-function readHeader(
-  file: string,
-  cells: readonly string[],
-  names: readonly (string | null)[],
-  inCountries: readonly ReturnType<typeof placeOfHeader>[],
-  { above, mapped, isHistory }: HeaderContext,
-): Form {
-  refuseLost(file, cells, mapped)
-  const subjects = names.filter((name) => SUBJECTS.includes(name ?? ''))
-  const alerts = ALERTS.filter(({ subject }) => cells.some((cell) => nameOf(cell) === subject))
-  if (alerts.length > 0) return readAlerts(file, cells, alerts, above)
+function readHeader(file: string, cells: readonly Cell[], isHistory: boolean) {
+  const subjects = cells.filter(isSubject).map(({ name }) => name)
   const isMatrix = subjects.length === 0
   const found = WATCHES.filter(({ subject }) => subjects.includes(subject))
   const watches = isHistory ? [HISTORY] : isMatrix ? [WATCHES[0]] : found
-  const allowed = new Set([...watches.flatMap(fileColumnsOf), ...OF_FILES])
-  const taken = takeColumns(file, cells, names, allowed)
-  const marks = inCountries.filter((place, index) => place !== null && names[index] === null).length
+  const taken = takeColumns(file, cells, [...watches.flatMap(fileColumnsOf), ...OF_FILES])
+  const marks = cells.filter(({ name, place }) => name === null && place !== null).length
   const hasMarks = isMatrix || (marks > 1 && subjects.includes('keyword') && !taken.has('country'))
-  const columns = cells.map((_, index): Column => {
-    const name = names[index] ?? ''
-    if (taken.get(name) === index) return { name }
-    return hasMarks && (isMatrix || names[index] === null) ? (inCountries[index] ?? null) : null
+  const columns = cells.map((cell): Column => {
+    const { name, place } = cell
+    if (name !== null && taken.get(name) === cell) return { name }
+    return hasMarks && (isMatrix || name === null) ? place : null
   })
-  return { watches, columns, headerLines: above + 1, told: tellColumns(file, cells, columns, above) }
-}
-
-function tellColumns(
-  file: string,
-  cells: readonly string[],
-  columns: readonly Column[],
-  above: number,
-): string[] {
-  const shown = columns.flatMap((column, index) => {
-    const cell = cells[index] ?? ''
-    if (column === null || ('name' in column && column.name === nameOf(cell))) return []
-    if ('name' in column) return [`${JSON.stringify(cell)} is ${column.name}`]
-    return [`${JSON.stringify(cell)} is a country`]
-  })
-  const out = columns.flatMap((column, index) => {
-    const cell = cells[index] ?? ''
-    if (column !== null || cell === '') return []
-    const near = OWN.has(nameOf(cell)) ? null : suggest(nameOf(cell), [...OWN], 2)
-    return [`${JSON.stringify(cell)}${near === null ? '' : ` (did you mean ${near}?)`}`]
-  })
-  return [
-    ...(above === 0 ? [] : [`${file}: what stands above the header is left out.`]),
-    ...(shown.length === 0 ? [] : [`${file}: ${shown.join(', ')}.`]),
-    ...(out.length === 0 ? [] : [`${file}: left out: ${out.join(', ')}.`]),
-  ]
+  return { watches, columns }
 }
 
 /** Nobody else writes files of alerts: what is no column of theirs is a mistake. */
-function readAlerts(file: string, cells: readonly string[], watches: readonly Watch[], above: number): Form {
-  const names = cells.map(nameOf)
+function readAlerts(file: string, cells: readonly Cell[]) {
+  const watches = ALERTS.filter(({ subject }) => cells.some(({ own }) => own === subject))
+  if (watches.length === 0) return null
   const columns = [...new Set(watches.flatMap(fileColumnsOf))]
-  const unknown = names.find((name) => name !== '' && !columns.includes(name))
+  const unknown = cells.find(({ own }) => own !== '' && !columns.includes(own))?.own
   if (unknown !== undefined) {
     const tables = watches.map(({ table }) => table).join(' and ')
     throw new ConfigurationError(
@@ -203,10 +171,30 @@ function readAlerts(file: string, cells: readonly string[], watches: readonly Wa
         `Columns: ${columns.join(', ')}.`,
     )
   }
-  const twice = names.find((name, index) => name !== '' && names.indexOf(name) !== index)
-  if (twice !== undefined) throw new ConfigurationError(`The column ${twice} is in ${file} twice.`)
-  const named = names.map((name): Column => (name === '' ? null : { name }))
-  return { watches, columns: named, headerLines: above + 1, told: [] }
+  takeColumns(
+    file,
+    cells.map((cell) => ({ ...cell, name: cell.own })),
+    columns,
+  )
+  return { watches, columns: cells.map(({ own }): Column => (own === '' ? null : { name: own })) }
+}
+
+/** What each column was taken for, where its name does not say it. */
+function tellColumns(file: string, cells: readonly Cell[], columns: readonly Column[]): string[] {
+  const taken = cells.flatMap(({ text, own }, index) => {
+    const column = columns[index]
+    if (!column || ('name' in column && column.name === own)) return []
+    return [`${JSON.stringify(text)} is ${'name' in column ? column.name : 'a country'}`]
+  })
+  const out = cells.flatMap(({ text, own }, index) => {
+    if (columns[index] || text === '') return []
+    const near = OWN.has(own) ? null : suggest(own, [...OWN], 2)
+    return [`${JSON.stringify(text)}${near === null ? '' : ` (did you mean ${near}?)`}`]
+  })
+  return [
+    ...(taken.length === 0 ? [] : [`${file}: ${taken.join(', ')}.`]),
+    ...(out.length === 0 ? [] : [`${file}: left out: ${out.join(', ')}.`]),
+  ]
 }
 
 /** Each line is a keyword, where none has more than one cell. */

@@ -3,7 +3,9 @@ import { sql } from '../db/sql.ts'
 
 /** Columns that are lists. */
 export const LISTS: readonly string[] = ['tags', 'without']
+const columns = (names: string): readonly string[] => names.split(' ')
 const SETTINGS = ['every', 'priority', 'enabled', 'tags', 'note', 'html'] as const
+const PLACE_KEY = sql`coalesce(location_code, 0), lower(coalesce(location_name, '') collate "C")`
 const PLACE = ['location_code', 'location_name', 'language_code'] as const
 
 /**
@@ -16,9 +18,7 @@ export const WATCHES = [
     subject: 'keyword',
     key: 'keyword',
     identity: ['project', 'store', 'keyword', ...PLACE],
-    unique: sql`
-      project, store, subject_key(keyword), coalesce(location_code, 0),
-        lower(coalesce(location_name, '') collate "C"), language_code`,
+    unique: sql`project, store, subject_key(keyword), ${PLACE_KEY}, language_code`,
     settings: [...SETTINGS, 'depth', 'weight', 'volume'],
   },
   {
@@ -26,9 +26,7 @@ export const WATCHES = [
     subject: 'app_id',
     key: 'app_id',
     identity: ['project', 'store', 'app_id', ...PLACE],
-    unique: sql`
-      project, store, app_id, coalesce(location_code, 0), lower(coalesce(location_name, '') collate "C"),
-        coalesce(language_code, '')`,
+    unique: sql`project, store, app_id, ${PLACE_KEY}, coalesce(language_code, '')`,
     settings: [...SETTINGS, 'label', 'role', 'info', 'reviews', 'reviews_depth'],
   },
   {
@@ -37,9 +35,8 @@ export const WATCHES = [
     key: 'collection',
     identity: ['project', 'store', 'collection', 'category', 'age_rating', ...PLACE],
     unique: sql`
-      project, store, collection, coalesce(category, ''), coalesce(age_rating, ''),
-        coalesce(location_code, 0),
-      lower(coalesce(location_name, '') collate "C"), language_code`,
+      project, store, collection, coalesce(category, ''), coalesce(age_rating, ''), ${PLACE_KEY},
+      language_code`,
     settings: [...SETTINGS, 'depth'],
   },
 ] as const
@@ -55,18 +52,7 @@ export const ALERTS = [
     key: 'name',
     identity: ['name'],
     unique: sql`name`,
-    settings: [
-      'kind',
-      'address',
-      'secret_variable',
-      'digest',
-      'hour',
-      'max_lines',
-      'report',
-      'without',
-      'enabled',
-      'note',
-    ],
+    settings: columns('kind address secret_variable digest hour max_lines report without enabled note'),
   },
   {
     table: 'alert_rule',
@@ -74,29 +60,13 @@ export const ALERTS = [
     key: 'name',
     identity: ['project', 'name'],
     unique: sql`project, name`,
-    settings: [
-      'kind',
-      'store',
-      'app_id',
-      'role',
-      'keyword',
-      'tag',
-      'direction',
-      'threshold',
-      'threshold_11_to_30',
-      'threshold_beyond',
-      'top',
-      'compared_with',
-      'base',
-      'window_days',
-      'channel',
-      'severity',
-      'cooldown',
-      'enabled',
-      'note',
-    ],
+    settings: columns(
+      'kind store app_id role keyword tag direction threshold threshold_11_to_30 threshold_beyond top ' +
+        'compared_with base window_days channel severity cooldown enabled note',
+    ),
   },
 ] as const
+
 /** Ranks that another tool measured. */
 export const HISTORY = {
   table: 'imported_rank',
@@ -106,6 +76,7 @@ export const HISTORY = {
   unique: sql`project, target_id, app, day, source`,
   settings: ['rank'],
 } as const
+
 export type Watch = (typeof WATCHES)[number] | (typeof ALERTS)[number] | typeof HISTORY
 
 /** The columns of a file for it, in their order. */

@@ -63,7 +63,7 @@ interface Lists {
   /** Other names of countries, by the function country_names. */
   readonly aliases: readonly { readonly iso: string; readonly name: string }[]
   /** Which countries a project names by their codes alone. */
-  readonly byCode: readonly { readonly key: string }[]
+  readonly byCode: readonly { readonly project: string; readonly store: string; readonly code: string }[]
 }
 
 export class Places {
@@ -95,7 +95,7 @@ export class Places {
       this.#languages.set(store, [...(this.#languages.get(store) ?? []), code])
       this.#languageOf.set(keyOf(name), code)
     }
-    this.#byCode = new Set(byCode.map(({ key }) => key))
+    this.#byCode = new Set(byCode.map(({ project, store, code }) => [project, store, code].join('\n')))
   }
 
   /** The two letters of a country; null where it is none that is known. */
@@ -108,7 +108,7 @@ export class Places {
     const iso = this.isoOf(text)
     if (iso === null) return null
     const country = this.#countries.get(`${store} ${iso}`)
-    if (country !== undefined && this.#byCode.has(JSON.stringify([project, store, Number(country.code)])))
+    if (country !== undefined && this.#byCode.has([project, store, country.code].join('\n')))
       return ['location_code', country.code]
     return ['location_name', country?.name ?? nameIn('en', 'region', iso) ?? text]
   }
@@ -171,18 +171,12 @@ export async function loadPlaces(db: SqlRunner): Promise<Places> {
     select c.code as iso, n.name from country_names() c cross join unnest(c.names) n (name)`
   const named = (table: string) => sql`
     select project, store, location_code, location_name from ${sql.identifier(table)}`
-  const byCode = await db<{ key: string }[]>`
+  const byCode = await db<Lists['byCode'][number][]>`
     with named as (${named('keyword_watch')} union ${named('app_watch')} union ${named('chart_watch')})
-    select json_build_array(project, store, location_code)::text as key
-    from named where location_code is not null
+    select project, store, location_code::text as code from named where location_code is not null
     except
-    select json_build_array(n.project, n.store, l.code)::text
+    select n.project, n.store, l.code::text
     from named n join location l on l.store = n.store
       and lower(l.name collate "C") = lower(n.location_name collate "C")`
-  return new Places({
-    countries,
-    languages,
-    aliases,
-    byCode: byCode.map(({ key }) => ({ key: JSON.stringify(JSON.parse(key)) })),
-  })
+  return new Places({ countries, languages, aliases, byCode })
 }

@@ -9,11 +9,11 @@ import { pino } from 'pino'
 import { Webhook } from 'standardwebhooks'
 import { deliverChannel } from '../../src/alerts/deliver.ts'
 import { runAlerts } from '../../src/alerts/run.ts'
-import { NO_ALERT_SETTINGS } from '../../src/alerts/settings.ts'
 import { sql } from '../../src/db/sql.ts'
 import { Secret } from '../../src/secret.ts'
 import { openTestDatabase } from '../support/database.ts'
 import { lasting } from '../support/lasting.ts'
+import { NO_ALERT_SETTINGS } from '../support/message.ts'
 import { type Receiver, startReceiver } from '../support/receivers.ts'
 
 const SECRET = `whsec_${randomBytes(24).toString('base64')}`

@@ -8,9 +8,9 @@ import { pino } from 'pino'
 import { deliverChannel } from '../../src/alerts/deliver.ts'
 import { runAlerts } from '../../src/alerts/run.ts'
 import { send } from '../../src/alerts/send.ts'
-import { NO_ALERT_SETTINGS } from '../../src/alerts/settings.ts'
 import { type Database, openDatabase } from '../../src/db/database.ts'
 import { Secret } from '../../src/secret.ts'
+import { NO_ALERT_SETTINGS } from '../support/message.ts'
 
 const [, , url = '', secret = '', place = ''] = process.argv
 const die = (at: string): void => {

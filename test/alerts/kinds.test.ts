@@ -1,7 +1,7 @@
 /** Each kind of rules can be looked at and told, with no more than what it needs. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { describeEvent } from '../../src/alerts/describe.ts'
+import { describeEvent } from '../../src/alerts/content.ts'
 import { columnsOf, KINDS } from '../../src/alerts/kinds/kinds.ts'
 import { createAlertList } from '../support/alerts.ts'
 import { lasting } from '../support/lasting.ts'

@@ -1,8 +1,7 @@
 /** What a message says of an event, as a person reads it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { toLines } from '../../src/alerts/content.ts'
-import { dayOf, describeEvent } from '../../src/alerts/describe.ts'
+import { dayOf, describeEvent, toLines } from '../../src/alerts/content.ts'
 import type { EventRow } from '../../src/alerts/event.ts'
 import { KINDS } from '../../src/alerts/kinds/kinds.ts'
 

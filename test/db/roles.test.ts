@@ -394,7 +394,7 @@ describe('nobody but the owner', () => {
     "select take_call_permits('{task_get}', '{/v3}', 'me', null, 2000, 30, 1000)",
     "select target_of('ios_store', 'app_searches', 'yoga', 2840, 'en')",
     "select start_periods('keyword', '{1}')",
-    "select refuse_unknown('keyword_watch', 'location', '{}')",
+    "select end_periods('{1}')",
     "select ensure_history_partitions('2001-01-01', '2001-01-01')",
     'select start_missing_watch_periods()',
     "call delete_project('mine')",

@@ -2,13 +2,14 @@
 import { randomBytes } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import { pino } from 'pino'
+import type { AlertSettings } from '../../src/alerts/channel.ts'
 import { type DeliveryDeps, deliverChannel } from '../../src/alerts/deliver.ts'
 import { type AlertDeps, runAlerts } from '../../src/alerts/run.ts'
-import { type AlertSettings, NO_ALERT_SETTINGS } from '../../src/alerts/settings.ts'
 import { type Database, openDatabase } from '../../src/db/database.ts'
 import { sql } from '../../src/db/sql.ts'
 import { Secret } from '../../src/secret.ts'
 import { createTestDatabase, emptyTables } from './database.ts'
+import { NO_ALERT_SETTINGS } from './message.ts'
 import { type Receiver, startReceiver } from './receivers.ts'
 
 export const OLD = `whsec_${randomBytes(24).toString('base64')}`

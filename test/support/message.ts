@@ -1,5 +1,14 @@
 /** A message of alerts and a channel that takes it, for what sends them. */
-import type { Channel } from '../../src/alerts/channel.ts'
+import type { AlertSettings, Channel } from '../../src/alerts/channel.ts'
+import { NO_PROXY } from '../../src/proxy.ts'
+
+export const NO_ALERT_SETTINGS: AlertSettings = {
+  secrets: new Map(),
+  smtpUrl: null,
+  smtpFrom: null,
+  privateHosts: [],
+  proxy: NO_PROXY,
+}
 
 export const MESSAGE = {
   id: '00000000-0000-7000-8000-000000000000',

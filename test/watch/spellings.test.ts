@@ -16,7 +16,7 @@ const places = new Places({
     ...['en', 'pt', 'pt-BR', 'zh-CN', 'zh-TW'].map(language('android_store')),
   ],
   aliases: [{ iso: 'US', name: 'USA' }],
-  byCode: [{ key: JSON.stringify(['old', 'ios_store', 2840]) }],
+  byCode: [{ project: 'old', store: 'ios_store', code: '2840' }],
 })
 
 describe('spellings', () => {

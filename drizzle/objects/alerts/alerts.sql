@@ -123,53 +123,44 @@ for each row when (
 ) execute function prepare_row('{project,name}', '{project,app_id,keyword,tag}');
 
 -- The foreign keys would refuse these too, in words that say neither what to do nor what is near.
-create or replace function find_named_by_rule() returns trigger
-language plpgsql security definer set search_path = public, pg_temp as $$
+create or replace function refuse_unnamed(in_table text, what text, name text, names text[], hint text)
+  returns void language plpgsql as $$
 begin
-  if new.project is not null and not exists (select from project p where p.name = new.project) then
+  if name <> all(names) then
     raise foreign_key_violation using
-      message = format('There is no project %s.', shown_value(to_jsonb(new.project)))
-        || coalesce(' Did you mean '
-          || nearest_name(new.project, array(select p.name from project p order by p.name)) || '?', ''),
-      hint = 'A project is made by the first watch that names it.',
-      schema = 'public', table = 'alert_rule', constraint = 'alert_rule_project_project_name_fk';
-  elsif new.channel is not null and not exists (select from alert_channel c where c.name = new.channel) then
-    raise foreign_key_violation using
-      message = format('There is no channel %s.', shown_value(to_jsonb(new.channel)))
-        || coalesce(' Did you mean '
-          || nearest_name(new.channel, array(select c.name from alert_channel c order by c.name)) || '?', ''),
-      hint = 'Insert it into alert_channel first, or leave channel out: '
-        'then alert_history alone has what the rule finds.',
-      schema = 'public', table = 'alert_rule', constraint = 'alert_rule_channel_alert_channel_name_fk';
+      message = format('There is no %s %s.', what, shown_value(to_jsonb(name)))
+        || coalesce(' Did you mean ' || nearest_name(name, names) || '?', ''),
+      hint = hint, schema = 'public', table = in_table, constraint = in_table || '_' || what || '_known';
   end if;
-  return new;
 end $$;
-comment on function find_named_by_rule() is
-  'Refuses a rule whose project or channel there is not, and says what is near.';
+comment on function refuse_unnamed(text, text, text, text[], text) is
+  'Refuses a row that names a project or a channel which there is not, and says what is near.';
 
-create or replace function find_digest_channel() returns trigger
+create or replace function find_named() returns trigger
 language plpgsql security definer set search_path = public, pg_temp as $$
+declare
+  channels text[] := array(select name from alert_channel order by name);
 begin
-  if new.digest_channel is not null and not exists (
-    select from alert_channel c where c.name = new.digest_channel
-  ) then
-    raise foreign_key_violation using
-      message = format('There is no channel %s.', shown_value(to_jsonb(new.digest_channel)))
-        || coalesce(' Did you mean ' || nearest_name(new.digest_channel,
-          array(select c.name from alert_channel c order by c.name)) || '?', ''),
-      hint = 'Insert it into alert_channel first, with digest = daily, weekly or monthly.',
-      schema = 'public', table = 'project', constraint = 'project_digest_channel_alert_channel_name_fk';
+  if tg_table_name = 'project' then
+    perform refuse_unnamed('project', 'channel', new.digest_channel, channels,
+      'Insert it into alert_channel first, with digest = daily, weekly or monthly.');
+  else
+    perform refuse_unnamed('alert_rule', 'project', new.project,
+      array(select name from project order by name), 'A project is made by the first watch that names it.');
+    perform refuse_unnamed('alert_rule', 'channel', new.channel, channels,
+      'Insert it into alert_channel first, or leave channel out: '
+      'then alert_history alone has what the rule finds.');
   end if;
   return new;
 end $$;
-comment on function find_digest_channel() is
-  'Refuses a project whose channel of digests there is not, and says what is near.';
+comment on function find_named() is
+  'Refuses a rule whose project or channel there is not, and a project without its channel of digests.';
 
 create or replace trigger b_digest_channel before insert or update of digest_channel on project
-for each row execute function find_digest_channel();
+for each row when (new.digest_channel is not null) execute function find_named();
 
 create or replace trigger b_named before insert or update of project, channel on alert_rule
-for each row execute function find_named_by_rule();
+for each row execute function find_named();
 
 -- A column is given where it differs from what it is when it is left out. best and base are of the kinds that
 -- take base.

@@ -17,7 +17,7 @@ with place as (
       'the next run does.', n.name, n.store) as message
     where n.name <> '' and not exists (select from location l where l.store = n.store)
     union all
-    select 'location_unknown', unknown_location(n.store, nullif(n.code, 0)::integer, nullif(n.name, ''))
+    select 'location_unknown', unknown_location(n.store, nullif(n.code, 0), nullif(n.name, ''))
   ) told
   where told.message is not null
 ), language_problem as materialized (

@@ -117,7 +117,7 @@ return (
 comment on function nearest_language(text, text) is
   'The code of the language that was most likely meant, in one store or in any; null when none is near.';
 
-create or replace function unknown_location(in_store text, code integer, name text) returns text
+create or replace function unknown_location(in_store text, code bigint, name text) returns text
 language plpgsql stable parallel safe security definer set search_path = public, pg_temp as $$
 declare
   nearest text;
@@ -145,7 +145,7 @@ begin
     'location has them all.',
     in_store, name, coalesce(' Did you mean "' || nearest_location(in_store, name) || '"?', ''));
 end $$;
-comment on function unknown_location(text, integer, text) is
+comment on function unknown_location(text, bigint, text) is
   'What to say of a location that the loaded list of the store has not; null when it has it.';
 
 create or replace function unknown_language(in_store text, code text) returns text

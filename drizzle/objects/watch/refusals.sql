@@ -36,7 +36,8 @@ end;
 comment on function meant_value(text, text) is
   'What was most likely meant by a value that a rule refuses; null when there is no telling.';
 
--- %1$s and so on are the values that were given, in the order in which the rule names them.
+-- %1$s and so on are the values that were given, in the order in which the rule names them. What is missing,
+-- and what has control characters in it, is told by the name of the rule: `refusal_of`.
 create or replace function refusals_of_what_is_missing()
 returns table (rule text, sentence text, remedy text) language sql immutable parallel safe
 begin atomic
@@ -70,9 +71,6 @@ begin atomic
       'The table location has them all: select code, name from location.'),
     ('location_name_1_to_200', 'location_name has %2$s characters, and may have 1 to 200.',
       'The table location has them all: select code, name from location.'),
-    ('location_name_without_control_characters',
-      'location_name is %1$s, with a line break or another control character in it.',
-      'Write it without.'),
     ('location_country_supported',
       'The service does not measure in Russia and Belarus, and the location is %1$s.',
       'Choose another location, or take the row out.'),
@@ -88,8 +86,7 @@ begin atomic
     ('tags_at_most_50', 'There are %1$s tags, and at most 50 are allowed.', 'Take some out.'),
     ('tags_of_1_to_100_characters', 'tags is %1$s, and each tag must have 1 to 100 characters.',
       'Take out what is empty or longer.'),
-    ('tags_without_control_characters', 'tags is %1$s, with a line break or another control character in it.',
-      'Write each without.'),
+    ('tags_without_control_characters', null, 'Write each without.'),
     ('note_at_most_10000_characters', 'note has %2$s characters, and may have 10000.', 'Shorten it.'),
     ('note_without_control_characters', 'note is %1$s, with a control character in it.',
       'Line breaks and tabs are allowed, and no others.'),
@@ -125,8 +122,6 @@ begin atomic
       'It is in the address of the app''s page in its store.'),
     ('label_1_to_200', 'label has %2$s characters, and may have 1 to 200.',
       'Leave it out, and the app has the title of its page.'),
-    ('label_without_control_characters',
-      'label is %1$s, with a line break or another control character in it.', 'Write it without.'),
     ('role_own_or_competitor', 'role is %1$s, and may be own or competitor.', 'Leave it out for own.'),
     ('info_needs_location_and_language',
       'A page is followed (info) in a country and a language, and one of them is missing.',
@@ -144,12 +139,8 @@ begin atomic
 
     ('collection_1_to_255_characters', 'collection is %1$s, of %2$s characters, and may have 1 to 255.',
       'For example topselling_free.'),
-    ('collection_without_control_characters',
-      'collection is %1$s, with a line break or another control character in it.', 'Write it without.'),
     ('category_1_to_255_characters', 'category is %1$s, of %2$s characters, and may have 1 to 255.',
       'Leave it out for all of the collection; the table category has them all.'),
-    ('category_without_control_characters',
-      'category is %1$s, with a line break or another control character in it.', 'Write it without.'),
 
     ('age_rating_known', 'age_rating is %1$s, and may be ages_up_to_5, ages_6_8 or ages_9_12.',
       'Leave it out for apps of all ages.'),
@@ -189,14 +180,11 @@ begin atomic
     ('text_1_to_1000_trimmed',
       'text is %1$s, of %2$s characters, and may have 1 to 1000, the first and last of them no space.',
       'Say what happened on the day.'),
-    ('text_without_control_characters', 'text is %1$s, with a line break or another control character in it.',
-      'Write it in one line.'),
+    ('text_without_control_characters', null, 'Write it in one line.'),
 
     ('curve_1_to_100_trimmed',
       'curve is %1$s, of %2$s characters, and may have 1 to 100, the first and last of them no space.',
       'Any name of yours; reciprocal and clicks are there.'),
-    ('curve_without_control_characters',
-      'curve is %1$s, with a line break or another control character in it.', 'Write it without.'),
     ('rank_1_to_1000', 'rank is %1$s, and may be 1 to 1000.',
       'A rank that a curve does not name is worth nothing.'),
     ('weight_of_rank_0_to_1000000', 'weight is %1$s, and may be 0 to 1000000.',
@@ -291,6 +279,8 @@ language sql stable parallel safe
 begin atomic
   select case when refusal_of.rule ~ '_missing$' then '23502' else '23514' end,
     format(coalesce(told.sentence, substring(refusal_of.rule from '^(.*)_missing$') || ' is missing.',
+        substring(refusal_of.rule from '^(.*)_without_control_characters$')
+          || ' is %1$s, with a line break or another control character in it.',
         'The row breaks the rule ' || refusal_of.rule || ': %1$s.'),
       variadic array(select shown_value(g.value) from unnest(given) with ordinality g (value, place)
         order by g.place))
@@ -299,6 +289,7 @@ begin atomic
       select shown_value(to_jsonb(r.name)) from unnest(of_row) with ordinality r (name, place)
       where r.name is not null order by r.place), ', '), '')) || '.',
     coalesce(told.remedy, case when refusal_of.rule ~ '_missing$' then 'Give it a value.'
+      when refusal_of.rule ~ '_without_control_characters$' then 'Write it without.'
       else 'Correct the value.' end)
   from (select) one
   left join (

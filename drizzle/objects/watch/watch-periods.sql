@@ -340,17 +340,24 @@ end $$;
 comment on function start_missing_watch_periods(text[]) is
   'Opens the periods of the watches that ask for something and have none, of some projects or of all.';
 
+create or replace function end_periods(open_ones bigint[]) returns void language sql volatile
+begin atomic
+  with ended as (
+    update watch_period set ended_at = storerank_now(), last_slot = slot_of(every, storerank_now())
+    where id = any(open_ones) and ended_at is null returning id, target_id, every
+  )
+  insert into period_change (period_id, from_slot)
+  select id, first_unopened_slot(every) from ended
+  where target_id is not null and first_unopened_slot(every) < storerank_now();
+end;
+comment on function end_periods(bigint[]) is 'Ends periods that are open.';
+
 -- `truncate` has no transition tables.
 create or replace function stop_all_periods() returns trigger
 language plpgsql security definer set search_path = public, pg_temp as $$
 begin
-  with ended as (
-    update watch_period set ended_at = storerank_now(), last_slot = slot_of(every, storerank_now())
-    where kind = any(kinds_of(tg_table_name)) and ended_at is null returning id, target_id, every
-  )
-  insert into period_change (period_id, from_slot)
-  select id, first_unopened_slot(every) from ended
-    where target_id is not null and first_unopened_slot(every) < storerank_now();
+  perform end_periods(array(
+    select id from watch_period where kind = any(kinds_of(tg_table_name)) and ended_at is null));
   return null;
 end $$;
 comment on function stop_all_periods() is 'Ends all open periods of the watches of a table.';
@@ -364,13 +371,7 @@ begin
   if new.enabled then
     perform start_missing_watch_periods(array[new.name]);
   else
-    with ended as (
-      update watch_period set ended_at = storerank_now(), last_slot = slot_of(every, storerank_now())
-      where project = new.name and ended_at is null returning id, target_id, every
-    )
-    insert into period_change (period_id, from_slot)
-    select id, first_unopened_slot(every) from ended
-    where target_id is not null and first_unopened_slot(every) < storerank_now();
+    perform end_periods(array(select id from watch_period where project = new.name and ended_at is null));
   end if;
   return null;
 end $$;

@@ -77,35 +77,26 @@ comment on function prepare_row() is
   'Brings a row into its form: clean texts, and defaults for what is null. Its arguments are the '
   'columns by which a person knows the row, and those with such texts.';
 
--- spec: Limits; it says 100 for ios_store, and for android_store 30 is our assumption.
-create or replace function default_depth(in_store text) returns bigint language sql immutable parallel safe
-return case in_store when 'android_store' then 30 else 100 end;
-comment on function default_depth(text) is
-  'The depth of a keyword watch that does not say any, by its store.';
-
--- An import gives its rows the depth itself: a trigger costs 6 µs a row.
+-- spec: Limits; it says 100 for ios_store, and for android_store 30 is our assumption. Of reviews of the
+-- android_store it is what one billing unit pays for (docs/service.md: reviews of the android_store).
 create or replace function set_default_depth() returns trigger
 language plpgsql security definer set search_path = public, pg_temp as $$
 begin
-  new.depth := default_depth(new.store);
+  if tg_table_name = 'keyword_watch' then
+    new.depth := case new.store when 'android_store' then 30 else 100 end;
+  else
+    new.reviews_depth := case new.store when 'android_store' then 150 else 50 end;
+  end if;
   return new;
 end $$;
-comment on function set_default_depth() is 'Gives a keyword watch the depth of its store.';
+comment on function set_default_depth() is
+  'Gives a keyword watch, and the reviews of an app watch, the depth of its store.';
 
 create or replace trigger a_default_depth before insert or update on keyword_watch
 for each row when (new.depth is null) execute function set_default_depth();
 
--- In the android_store what one billing unit pays for (docs/service.md: reviews of the android_store).
-create or replace function set_default_reviews_depth() returns trigger
-language plpgsql security definer set search_path = public, pg_temp as $$
-begin
-  new.reviews_depth := case new.store when 'android_store' then 150 else 50 end;
-  return new;
-end $$;
-comment on function set_default_reviews_depth() is 'Gives an app watch the depth of reviews of its store.';
-
 create or replace trigger a_default_depth before insert or update on app_watch
-for each row when (new.reviews_depth is null) execute function set_default_reviews_depth();
+for each row when (new.reviews_depth is null) execute function set_default_depth();
 
 create or replace trigger a_prepare before insert or update on keyword_watch
 for each row when (
@@ -295,100 +286,46 @@ for each row execute function refuse_simulated_time();
 create or replace trigger a_present_time after insert or update or delete on {{watch_table}}
 for each statement execute function refuse_simulated_time();
 
-create or replace function refuse_unknown(in_table text, reference text, sentences text[]) returns void
-  language plpgsql stable as $$
-begin
-  if cardinality(sentences) > 0 then
-    raise foreign_key_violation using message = sentences[1],
-      detail = concat_ws(' ', format('Nothing of the statement was written to %s.', in_table),
-        'Also: ' || nullif(array_to_string(sentences[2:5], ' '), '')),
-      hint = case reference when 'collection_known'
-        then 'select chart_collections(''ios_store''), chart_collections(''android_store'') has them all.'
-        else 'The tables location, language and category have what each store knows.' end,
-      schema = 'public', table = in_table, constraint = in_table || '_' || reference;
-  end if;
-end $$;
-comment on function refuse_unknown(text, text, text[]) is
-  'Raises the first of the sentences on what the reference lists do not know, with some of the others; '
-  'does nothing without one.';
-
 -- A value that stood in a row of the statement before is not refused: the reference lists change, and a row
 -- that was right once may still be edited in everything else. watch_problem tells of it. Each value is looked
 -- up once, however many rows have it.
-create or replace function refuse_unknown_places() returns trigger
+create or replace function refuse_unknown() returns trigger
 language plpgsql security definer set search_path = public, pg_temp as $$
 declare
-  places text[];
-  languages text[];
+  list record;
+  sentences text[];
 begin
-  if tg_op = 'INSERT' then
-    places := array(select u.sentence
-      from (select distinct n.store, n.location_code, n.location_name from fresh n) n
-      cross join lateral unknown_location(n.store, n.location_code::integer, n.location_name) u (sentence)
-      where u.sentence is not null limit 5);
-    languages := array(select u.sentence
-      from (select distinct n.store, n.language_code from fresh n) n
-      cross join lateral unknown_language(n.store, n.language_code) u (sentence)
-      where u.sentence is not null limit 5);
-  else
-    places := array(select u.sentence
-      from (select store, location_code, location_name from fresh except
-        select store, location_code, location_name from stale) n
-      cross join lateral unknown_location(n.store, n.location_code::integer, n.location_name) u (sentence)
-      where u.sentence is not null limit 5);
-    languages := array(select u.sentence
-      from (select store, language_code from fresh except select store, language_code from stale) n
-      cross join lateral unknown_language(n.store, n.language_code) u (sentence)
-      where u.sentence is not null limit 5);
-  end if;
-  perform refuse_unknown(tg_table_name, 'location_known', places);
-  perform refuse_unknown(tg_table_name, 'language_known', languages);
+  for list in
+    select * from (values
+      ('collection_known', 'store, collection, category', 'unknown_collection'),
+      ('category_known', 'store, category', 'unknown_category'),
+      ('location_known', 'store, location_code, location_name', 'unknown_location'),
+      ('language_known', 'store, language_code', 'unknown_language')
+    ) l (rule, columns, finder)
+    where tg_table_name = 'chart_watch' or l.rule in ('location_known', 'language_known')
+  loop
+    execute format('select array(select distinct u.sentence from (select distinct %1$s from fresh %2$s) n
+        cross join lateral %3$s(%1$s) u (sentence) where u.sentence is not null limit 5)',
+      list.columns, case tg_op when 'UPDATE' then format('except select %s from stale', list.columns) end,
+      list.finder) into sentences;
+    if cardinality(sentences) > 0 then
+      raise foreign_key_violation using message = sentences[1],
+        detail = concat_ws(' ', format('Nothing of the statement was written to %s.', tg_table_name),
+          'Also: ' || nullif(array_to_string(sentences[2:5], ' '), '')),
+        hint = case list.rule when 'collection_known'
+          then 'select chart_collections(''ios_store''), chart_collections(''android_store'') has them all.'
+          else 'The tables location, language and category have what each store knows.' end,
+        schema = 'public', table = tg_table_name, constraint = tg_table_name || '_' || list.rule;
+    end if;
+  end loop;
   return null;
 end $$;
-comment on function refuse_unknown_places() is
-  'Refuses places and languages that the loaded lists of the store have not.';
+comment on function refuse_unknown() is
+  'Refuses places, languages, charts and categories that the lists of the store have not: with the first '
+  'sentence on them, and some of the others.';
 
-create or replace function refuse_unknown_charts() returns trigger
-language plpgsql security definer set search_path = public, pg_temp as $$
-declare
-  collections text[];
-  categories text[];
-begin
-  if tg_op = 'INSERT' then
-    collections := array(select distinct u.sentence
-      from (select distinct n.store, n.collection, n.category from fresh n) n
-      cross join lateral unknown_collection(n.store, n.collection, n.category) u (sentence)
-      where u.sentence is not null limit 5);
-    categories := array(select u.sentence
-      from (select distinct n.store, n.category from fresh n) n
-      cross join lateral unknown_category(n.store, n.category) u (sentence)
-      where u.sentence is not null limit 5);
-  else
-    collections := array(select distinct u.sentence
-      from (select store, collection, category from fresh except select store, collection, category
-        from stale) n
-      cross join lateral unknown_collection(n.store, n.collection, n.category) u (sentence)
-      where u.sentence is not null limit 5);
-    categories := array(select u.sentence
-      from (select store, category from fresh except select store, category from stale) n
-      cross join lateral unknown_category(n.store, n.category) u (sentence)
-      where u.sentence is not null limit 5);
-  end if;
-  perform refuse_unknown(tg_table_name, 'collection_known', collections);
-  perform refuse_unknown(tg_table_name, 'category_known', categories);
-  return null;
-end $$;
-comment on function refuse_unknown_charts() is
-  'Refuses charts that the store has not, and categories that its loaded list has not.';
+create or replace trigger b_known_of_inserted after insert on {{watch_table}}
+referencing new table as fresh for each statement execute function refuse_unknown();
 
-create or replace trigger b_known_places_of_inserted after insert on {{watch_table}}
-referencing new table as fresh for each statement execute function refuse_unknown_places();
-
-create or replace trigger b_known_places_of_updated after update on {{watch_table}}
-referencing old table as stale new table as fresh for each statement execute function refuse_unknown_places();
-
-create or replace trigger b_known_charts_of_inserted after insert on chart_watch
-referencing new table as fresh for each statement execute function refuse_unknown_charts();
-
-create or replace trigger b_known_charts_of_updated after update on chart_watch
-referencing old table as stale new table as fresh for each statement execute function refuse_unknown_charts();
+create or replace trigger b_known_of_updated after update on {{watch_table}}
+referencing old table as stale new table as fresh for each statement execute function refuse_unknown();

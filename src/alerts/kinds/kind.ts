@@ -5,30 +5,16 @@
  */
 import type { ToldEvent } from '../event.ts'
 
-/** A column of `alert_rule` that some kinds take and others do not. */
-export type RuleColumn =
-  | 'store'
-  | 'app_id'
-  | 'role'
-  | 'keyword'
-  | 'tag'
-  | 'direction'
-  | 'threshold_11_to_30'
-  | 'threshold_beyond'
-  | 'top'
-  | 'compared_with'
-  | 'base'
-  | 'window_days'
-
 export interface AlertKind {
   readonly name: string
   /** To go on with "tells of". */
   readonly tells: string
   /** What else there is to know of its columns. */
   readonly more?: string
-  readonly takes: readonly RuleColumn[]
+  /** Columns of `alert_rule` that some kinds take and others do not. */
+  readonly takes: readonly string[]
   /** Those of them that have to be given. */
-  readonly needs?: readonly RuleColumn[]
+  readonly needs?: readonly string[]
   /** What the column `threshold` counts, and what it may be. Where there is one, it has to be given. */
   readonly threshold?: { readonly counts: string; readonly from: number; readonly to: number }
   /** An event is of a day of the project, and not of one measurement. */
@@ -49,8 +35,8 @@ export interface AlertKind {
 export interface Source {
   /** Whether it is looked at when something was stored of a slot, or at each look. */
   readonly by: 'slot' | 'clock'
-  /** Common table expressions that its kinds share, in one statement. */
-  readonly shared: string | null
+  /** Common table expressions that its kinds share, in one statement, for targets: null is all. */
+  readonly shared?: (targets: string) => string
 }
 
 /** Parameters of every statement. */
@@ -59,13 +45,11 @@ export const PROJECT = '$1::text'
 export const SLOT = '$2::timestamptz'
 /** The targets of which something was stored in the slot. */
 export const DUE_TARGETS = '$3::text::integer[]'
-/** The same, or null where a kind of a day asks for all. */
-const ASKED_TARGETS = '$4::text::integer[]'
 /** Of the clock's: the budgets of the settings. */
 export const DAY_LIMIT_MICROS = '$2::bigint'
 export const MONTH_LIMIT_MICROS = '$3::bigint'
 export const PARAMETERS: Readonly<Record<Source['by'], string>> = {
-  slot: [PROJECT, SLOT, DUE_TARGETS, ASKED_TARGETS].join(),
+  slot: [PROJECT, SLOT, DUE_TARGETS].join(),
   clock: [PROJECT, DAY_LIMIT_MICROS, MONTH_LIMIT_MICROS].join(),
 }
 
@@ -84,8 +68,8 @@ export const MEANS_APP =
   "case when r.app_id is null then r.role in (m.role, 'any') else r.app_id = m.app_id end"
 
 /** What was stored of a slot, and at each look: a statement for each kind. */
-export const OF_SLOT: Source = { by: 'slot', shared: null }
-export const OF_CLOCK: Source = { by: 'clock', shared: null }
+export const OF_SLOT: Source = { by: 'slot' }
+export const OF_CLOCK: Source = { by: 'clock' }
 
 /**
  * `rank` is rank_comparison for each number of days that rules compare with: `is_due` where something was
@@ -94,7 +78,7 @@ export const OF_CLOCK: Source = { by: 'clock', shared: null }
  */
 export const RANKS: Source = {
   by: 'slot',
-  shared: `
+  shared: (targets) => `
     rank as materialized (
       select s.days, m.*, m.slot = ${SLOT} and m.target_id in (select unnest(${DUE_TARGETS})) as is_due
       from (
@@ -103,7 +87,7 @@ export const RANKS: Source = {
         from rule where days is not null group by days
       ) s
       cross join lateral rank_comparison(${PROJECT}, ${SLOT}, make_interval(hours => 24 * s.days), s.top,
-        in_tag => s.tag, in_targets => ${ASKED_TARGETS}) m
+        in_tag => s.tag, in_targets => ${targets}) m
     ),
     standing as materialized (
       select r.id as rule_id, m.store, m.list, m.app, count(*) as due,

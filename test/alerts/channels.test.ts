@@ -33,10 +33,7 @@ test('a project that cannot be looked at is an error, and keeps no other from be
 })
 
 test('what waits for a digest is kept while its channel is disabled, and no new event is', async () => {
-  const id = await world.addChannel({ address: 'https://example.com', digest: 'weekly' })
-  await world.addRule()
-  await world.addEvent('track')
-  await world.gather()
+  const id = await world.addWaiting({ address: 'https://example.com', digest: 'weekly' })
   await db.sql`update alert_channel set enabled = false`
   await world.addEvent('collect')
   await world.gather()
@@ -83,10 +80,7 @@ test('a project that names a channel has digests without a rule, less what it le
 
 describe('a channel', () => {
   const failing = async () => {
-    const id = await world.addChannel({ address: 'https://example.com' })
-    await world.addRule()
-    await world.addEvent('track')
-    await world.gather()
+    const id = await world.addWaiting({ address: 'https://example.com' })
     const send = () => Promise.reject(new UnavailableError('not now'))
     await world.deliver(id, { send })
     return { id, send }
@@ -118,10 +112,7 @@ describe('a channel', () => {
     const receiver = await receive(t, (_, response) =>
       response.writeHead(503, { 'retry-after': wishes[0] ?? '' }).end(),
     )
-    const id = await world.addChannel({ address: receiver.url })
-    await world.addRule()
-    await world.addEvent('track')
-    await world.gather()
+    const id = await world.addWaiting({ address: receiver.url })
     const hours: number[] = []
     while (wishes.length > 0) {
       await world.isDueNow()
@@ -174,10 +165,7 @@ describe('a channel', () => {
   })
 
   test('whose address was corrected while the old one answered stays enabled', async () => {
-    const id = await world.addChannel({ address: 'https://example.com/old' })
-    await world.addRule()
-    await world.addEvent('track')
-    await world.gather()
+    const id = await world.addWaiting({ address: 'https://example.com/old' })
     const send = async () => {
       await db.sql`update alert_channel set address = 'https://example.com/new'`
       throw new RejectedError('It wants no more.', 410)
@@ -220,10 +208,7 @@ describe('a channel', () => {
   })
 
   test('whose message storerank cannot write says so, and is not kept waiting for ever', async () => {
-    const id = await world.addChannel({ address: 'https://example.com' })
-    await world.addRule()
-    await world.addEvent('track')
-    await world.gather()
+    const id = await world.addWaiting({ address: 'https://example.com' })
     const send = () => Promise.reject(new RangeError('Invalid string length'))
     await world.deliver(id, { send })
     assert.deepEqual(await world.states(), [

@@ -28,6 +28,8 @@ const measure = async (day: number, ranks: readonly (readonly string[] | null)[]
   }
 }
 
+const all = (apps: readonly string[]) => KEYWORDS.map(() => apps)
+
 const FIRST = ['1001', '7', '8', '9']
 const SECOND = ['7', '1001', '8', '9']
 const FOURTH = ['7', '8', '9', '1001']
@@ -47,7 +49,7 @@ describe('visibility', () => {
   test('does not fall by a gap, and nothing is said of a day that was measured in small part', async () => {
     await watchFive()
     await list.addRule({ kind: 'visibility_moved', threshold: 1 })
-    await measure(1, [FIRST, FIRST, FIRST, FIRST, FIRST])
+    await measure(1, all(FIRST))
     await measure(2, [FIRST, FIRST, FIRST, FIRST, null])
     await measure(3, [OUT, FIRST, FIRST, null, FIRST])
     assert.deepEqual(await list.look(), [])
@@ -64,7 +66,7 @@ describe('visibility', () => {
       threshold: 30,
       direction: 'down',
     })
-    await measure(1, [FIRST, FIRST, FIRST, FIRST, FIRST])
+    await measure(1, all(FIRST))
     await measure(2, [SECOND, FIRST, FIRST, FIRST, FIRST])
     assert.deepEqual(await list.look(), ['core 03-02 1001 100→50', 'visibility_moved 03-02 1001 100→66.6667'])
   })
@@ -92,14 +94,8 @@ describe('visibility', () => {
 test('share of voice is of everybody on the same measurements', async () => {
   await watchFive()
   await list.addRule({ kind: 'share_of_voice_moved', threshold: 20 })
-  await measure(
-    1,
-    KEYWORDS.map(() => ['1001', '7']),
-  )
-  await measure(
-    2,
-    KEYWORDS.map(() => ['7', '1001']),
-  )
+  await measure(1, all(['1001', '7']))
+  await measure(2, all(['7', '1001']))
   assert.deepEqual(await list.look(), ['share_of_voice_moved 03-02 1001 66.6667→33.3333'])
 })
 
@@ -117,10 +113,7 @@ describe('a new app', () => {
     await watchFive()
     await list.addApp({ app_id: '1002', role: 'competitor' })
     await list.addRule({ kind: 'new_app', top: 2, threshold: 3 })
-    await measure(
-      1,
-      KEYWORDS.map(() => ['1001', '7']),
-    )
+    await measure(1, all(['1001', '7']))
     await measure(2, [
       ['1002', '5'],
       ['1002', '5'],
@@ -128,14 +121,8 @@ describe('a new app', () => {
       ['1001', '7', '5'],
       ['1001', '7'],
     ])
-    await measure(
-      3,
-      KEYWORDS.map(() => ['1001', '7']),
-    )
-    await measure(
-      4,
-      KEYWORDS.map(() => ['5', '1001']),
-    )
+    await measure(3, all(['1001', '7']))
+    await measure(4, all(['5', '1001']))
     assert.deepEqual(await list.look(), ['new_app 03-02 5 0→3', 'new_app 03-03 7 2→5'])
     const [event] = await list.sql`select detail from alert_event order by slot`
     assert.deepEqual(event?.detail, { top: 2, keywords: ['a', 'b', 'c'] })
@@ -146,10 +133,7 @@ describe('a new app', () => {
     await list.addRule({ kind: 'new_app', top: 2, threshold: 2 })
     await list.addRule({ kind: 'new_app', name: 'core', top: 3, threshold: 2, tag: 'core' })
     await list.sql`update keyword_watch set tags = '{core}' where keyword in ('c', 'd', 'e')`
-    await measure(
-      1,
-      KEYWORDS.map(() => FIRST),
-    )
+    await measure(1, all(FIRST))
     await measure(2, [
       ['1001', '5', '6'],
       ['5', '1001', '6'],
@@ -205,22 +189,12 @@ describe('the market', () => {
     await watchFive({ tags: ['core'] })
     await list.addRule({ kind: 'market_moved', threshold: 2, tag: 'core' })
     await list.addRule({ kind: 'market_moved', name: 'other', threshold: 2, tag: 'other' })
-    for (const day of [1, 2, 3, 4])
-      await measure(
-        day,
-        KEYWORDS.map(() => turn(day)),
-      )
+    for (const day of [1, 2, 3, 4]) await measure(day, all(turn(day)))
     assert.deepEqual(await list.look(), [])
-    await measure(
-      5,
-      KEYWORDS.map(() => fallen),
-    )
+    await measure(5, all(fallen))
     // Ours fell by five, and five rose by one: 10 places of 21 apps.
     assert.deepEqual(await list.look(), ['market_moved 03-05 0.95→0.48'])
-    await measure(
-      6,
-      KEYWORDS.map(() => shuffled),
-    )
+    await measure(6, all(shuffled))
     assert.deepEqual(await list.look(), ['market_moved 03-06 0.95→9.33'])
     const rows = await list.sql`select detail ->> 'verdict' as verdict from alert_event order by slot`
     assert.deepEqual(

@@ -77,10 +77,7 @@ describe('a webhook', () => {
         .writeHead(statuses.shift() ?? 204, { location: 'http://127.0.0.1:1/' })
         .end('x'.repeat(100_000))
     })
-    const id = await world.addChannel({ address: receiver.url })
-    await world.addRule()
-    await world.addEvent('track')
-    await world.gather()
+    const id = await world.addWaiting({ address: receiver.url })
     assert.equal(await world.deliver(id), 0)
     assert.match(
       String(await world.states()),
@@ -103,31 +100,9 @@ describe('a webhook', () => {
     assert.deepEqual([receiver.received.length, ids.size, bodies.size], [3, 1, 1])
   })
 
-  test('that hangs keeps no other channel waiting, and those behind it keep their order', async (t) => {
-    const hung = await receive(t, () => {})
-    const well = await receive(t)
-    const first = await world.addChannel({ address: hung.url })
-    const second = await world.addChannel({ name: 'other', address: well.url })
-    await world.addRule()
-    await world.addRule({ name: 'other', channel: 'other' })
-    await world.addEvent('track')
-    await world.addEvent('track', { rule: 'other' })
-    assert.deepEqual((await world.gather()).sort(), [first, second].sort())
-    const stopping = new AbortController()
-    const hanging = world.deliver(first, {}, stopping.signal)
-    assert.equal(await world.deliver(second), 1)
-    stopping.abort()
-    await assert.rejects(hanging)
-    assert.equal(well.received.length, 1)
-    assert.deepEqual((await world.states()).sort(), ['delivered 1', 'pending 0'])
-  })
-
   test('is given up after three days, which watch_problem tells until one is delivered', async (t) => {
     const receiver = await receive(t, (_, response) => response.writeHead(500).end())
-    const id = await world.addChannel({ address: receiver.url })
-    await world.addRule()
-    await world.addEvent('track')
-    await world.gather()
+    const id = await world.addWaiting({ address: receiver.url })
     await world.deliver(id)
     assert.deepEqual(await world.problems(), ['delivery_failing'])
     await db.sql`update alert_message set give_up_at = clock_timestamp(), next_at = clock_timestamp()`

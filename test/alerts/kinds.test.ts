@@ -1,7 +1,6 @@
 /** Each kind of rules can be looked at and told, with no more than what it needs. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { describeEvent } from '../../src/alerts/content.ts'
 import { columnsOf, KINDS } from '../../src/alerts/kinds/kinds.ts'
 import { createAlertList } from '../support/alerts.ts'
 import { lasting } from '../support/lasting.ts'
@@ -31,24 +30,4 @@ test('the statement of each kind runs: over lists, pages and reviews, and by the
     [...new Set(found.map((line) => line.split(' ')[0]))],
     ['listing_changed', 'rank_moved', 'share_of_voice_moved', 'visibility_moved'],
   )
-})
-
-test('an event of a kind that this version does not know is told by its name', () => {
-  const named = {
-    kind: 'of_tomorrow',
-    app: 'Ashlune',
-    rival: null,
-    compared_slot: null,
-    detail: {},
-    timezone: 'UTC',
-  }
-  const placed = {
-    store: null,
-    keyword: null,
-    collection: null,
-    category: null,
-    location: null,
-    language: null,
-  }
-  assert.equal(describeEvent({ ...named, ...placed } as never), 'of_tomorrow')
 })

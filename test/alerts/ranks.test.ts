@@ -172,22 +172,6 @@ describe('a rank that moved', () => {
       'visibility_moved 03-02 1001 33.3333→1.3514',
     ])
   })
-
-  test('a place or two further is found, and so is an app that came, left or went far', async () => {
-    await watchOne()
-    await list.addRule({ kind: 'rank_moved', threshold: 1 })
-    await measureDays([1, 2, 1, 3, 100, 99, 0, 100, 98])
-    assert.deepEqual(await list.look(), [
-      'rank_moved 03-02 yoga 1001 1→2',
-      'rank_moved 03-03 yoga 1001 2→1',
-      'rank_moved 03-04 yoga 1001 1→3',
-      'rank_moved 03-05 yoga 1001 3→100',
-      'rank_moved 03-06 yoga 1001 100→99',
-      'rank_moved 03-07 yoga 1001 99→-',
-      'rank_moved 03-08 yoga 1001 -→100',
-      'rank_moved 03-09 yoga 1001 100→98',
-    ])
-  })
 })
 
 describe('the top N', () => {
@@ -245,36 +229,6 @@ describe('a competitor', () => {
     }
     assert.deepEqual(await list.look(), ['overtaken 03-08 yoga 1001 behind 1002 5→6'])
   })
-})
-
-test('apps that left a top are told with their ranks beyond it, in both stores', async () => {
-  await list.addKeyword()
-  await list.addKeyword({ store: 'android_store', keyword: 'calm' })
-  await list.addApp()
-  await list.addApp({ store: 'android_store', app_id: 'com.own.a' })
-  await list.addApp({ store: 'android_store', app_id: 'com.rival.b', role: 'competitor' })
-  await list.addApp({ store: 'android_store', app_id: 'com.rival.c', role: 'competitor' })
-  await list.addRule({ kind: 'top_crossed', top: 3, role: 'any' })
-  await list.addRule({ kind: 'overtaken', top: 2 })
-  const android = (ranks: readonly string[]) => [...ranks, 'com.x.1', 'com.x.2', 'com.x.3', 'com.x.4']
-  await list.capture('yoga', slotOf(1), withRanks({ 1001: 2 }))
-  await list.capture('yoga', slotOf(2), withRanks({ 1001: 40 }))
-  await list.capture(
-    'calm',
-    slotOf(1),
-    android(['com.own.a', 'com.x.0', 'com.x.5', 'com.rival.b', 'com.rival.c']),
-  )
-  await list.capture(
-    'calm',
-    slotOf(2),
-    android(['com.x.0', 'com.rival.b', 'com.x.5', 'com.own.a', 'com.rival.c']),
-  )
-  assert.deepEqual(await list.look(), [
-    'overtaken 03-02 calm com.own.a behind com.rival.b 1→4',
-    'top_crossed 03-02 calm com.own.a 1→4',
-    'top_crossed 03-02 calm com.rival.b 4→2',
-    'top_crossed 03-02 yoga 1001 2→40',
-  ])
 })
 
 describe('a keyword that is not measured', () => {

@@ -2,35 +2,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { Content, Line } from '../../src/alerts/content.ts'
+import { type Content, type Line, toLines } from '../../src/alerts/content.ts'
 import { CHATS, renderHtml, renderSlack, renderText } from '../../src/alerts/render.ts'
+import { EVENT } from '../support/message.ts'
 
-const LINE: Line = {
-  event: 1,
-  rule: 'mine',
-  kind: 'rank_moved',
-  severity: 'warning',
-  slot: '2026-03-09T00:00:00.000Z',
-  day: '2026-03-09',
-  text: 'text',
-  store: 'ios_store',
-  keyword: 'yoga',
-  collection: null,
-  category: null,
-  app_id: '1001',
-  app: 'Ashlune',
-  rival_id: null,
-  rival: null,
-  before: 3,
-  after: 9,
-  depth: 100,
-  depth_before: 100,
-  compared_slot: null,
-  location: null,
-  language: null,
-  check_url: null,
-  detail: {},
-}
+const YOGA = { keyword: 'yoga', app_id: '1001', app: 'Ashlune', before: 3, after: 9, depth: 100 }
+const [LINE] = toLines([{ ...EVENT, ...YOGA, store: 'ios_store' }], 1).lines as [Line]
 const CONTENT: Content = {
   type: 'alerts.found',
   at: '2026-03-09T06:00:00.000Z',

@@ -33,6 +33,8 @@ export interface Deliveries {
   reset(): Promise<void>
   /** @returns its id; by default the webhook `ops` */
   addChannel(fields: Fields): Promise<number>
+  /** A channel with a rule whose event, `track`, is about to be delivered. @returns its id */
+  addWaiting(channel: Fields, rule?: Fields): Promise<number>
   /** By default `late jobs`, told to `ops`. */
   addRule(fields?: Fields): Promise<void>
   /** An event as an evaluation leaves it. */
@@ -73,9 +75,16 @@ export async function createDeliveries(): Promise<Deliveries> {
     await work(moved)
     await moved.close()
   }
-  return {
+  const world: Deliveries = {
     db,
     gather,
+    async addWaiting(channel, rule) {
+      const id = await world.addChannel(channel)
+      await world.addRule(rule)
+      await world.addEvent('track')
+      await gather()
+      return id
+    },
     async reset() {
       await emptyTables(db.sql)
       await db.sql`insert into project (name, timezone) values ('fitness', 'Asia/Tokyo')`
@@ -123,6 +132,7 @@ export async function createDeliveries(): Promise<Deliveries> {
       await database.drop()
     },
   }
+  return world
 }
 
 /** A receiver until the test ends. */

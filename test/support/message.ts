@@ -1,5 +1,6 @@
 /** A message of alerts and a channel that takes it, for what sends them. */
 import type { AlertSettings, Channel } from '../../src/alerts/channel.ts'
+import type { EventRow } from '../../src/alerts/event.ts'
 import { NO_PROXY } from '../../src/proxy.ts'
 
 export const NO_ALERT_SETTINGS: AlertSettings = {
@@ -34,4 +35,13 @@ export const CHANNEL: Channel = {
   digest: 'instant',
   without: [],
   enabled: true,
+}
+/** Of which nothing is known but its day. */
+export const EVENT: EventRow = {
+  ...{ id: 1, rule_id: 1, rule: 'mine', kind: 'rank_moved', severity: 'warning', subject: '', detail: {} },
+  ...{ slot: new Date('2026-03-09T00:00:00Z'), compared_slot: null, timezone: 'Europe/Berlin' },
+  ...{ store: null, keyword: null, collection: null, category: null, location: null, language: null },
+  ...{ app_id: null, app: null, rival_id: null, rival: null, check_url: null, place: null, latest: null },
+  ...{ before: null, after: null, depth: null, depth_before: null },
+  ...{ cooldown_ms: 0, weight: 1, told_slot: null },
 }

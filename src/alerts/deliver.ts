@@ -5,13 +5,13 @@
  * only by what was delivered. Channels do not wait for one another.
  */
 import type { Logger } from 'pino'
-import type { Database, Transaction } from '../db/database.ts'
+import type { Database } from '../db/database.ts'
 import { RateLimitedError, RejectedError, StorerankError } from '../errors.ts'
 import { countOf } from '../text/words.ts'
 import { type AlertSettings, type Channel, readChannels } from './channel.ts'
 import { applyCooldowns, type Content, toLines } from './content.ts'
 import { readDigest, writePage } from './digest.ts'
-import { type EventRow, readEvents } from './event.ts'
+import { readEvents } from './event.ts'
 import { send } from './send.ts'
 
 export interface DeliveryDeps {
@@ -91,7 +91,9 @@ async function deliverMessage(
 }
 
 /**
- * What is not of the receiver is a fault of storerank: it must not keep the channel waiting without a word.
+ * What is not of the receiver is a fault of storerank: it must not keep the channel waiting without a word. Of
+ * a receiver that wants no more the message waits until its channel is enabled again; an address that a person
+ * has changed since it was read stays.
  */
 async function recordRefusal(
   { db, log }: DeliveryDeps,
@@ -99,17 +101,28 @@ async function recordRefusal(
   { id }: Message,
   error: Error,
 ): Promise<'waits' | 'ended'> {
-  if (error instanceof RejectedError) {
-    await disableChannel(db, channel, id, error.message)
-    log.warn({ channel: channel.name, problem: error.message }, 'a channel of alerts was disabled')
-    return 'waits'
-  }
   const isOurs = !(error instanceof StorerankError)
+  const isGone = error instanceof RejectedError
   const problem = isOurs ? `storerank could not write the message: ${error.message}.` : error.message
   const waitMs = error instanceof RateLimitedError ? Math.min(error.retryAfterMs, LONGEST_WISH_MS) : 0
-  const isDead = await recordFailure(db, id, problem, waitMs)
+  const [row] = await db.sql<{ isDead: boolean }[]>`
+    with disabled as (
+      update alert_channel set enabled = false, problem_kind = 'receiver_gone', problem = ${problem}
+      where ${isGone} and id = ${channel.id} and enabled and address is not distinct from ${channel.address}
+    )
+    update alert_message m set attempts = least(m.attempts + 1, 30000), problem = left(${problem}, 1000),
+      next_at = clock_timestamp() + case when ${isGone} then interval '0' else
+        greatest(make_interval(secs => ${waitMs / 1000}::float8),
+          make_interval(mins => least(${LONGEST_PAUSE_MINUTES}, 2 ^ least(m.attempts, 10))::int)) end,
+      state = case when d.is_over then 'dead' else 'pending' end,
+      ended_at = case when d.is_over then clock_timestamp() end
+    from (select not ${isGone} and clock_timestamp() > give_up_at as is_over from alert_message
+      where id = ${id}) d
+    where m.id = ${id} and m.state = 'pending'
+    returning m.state = 'dead' as "isDead"`
+  const isDead = row?.isDead ?? false
   const fields = { channel: channel.name, problem, isDead, ...(isOurs ? { err: error } : {}) }
-  log.warn(fields, 'a message of alerts was not taken')
+  log.warn(fields, isGone ? 'a channel of alerts was disabled' : 'a message of alerts was not taken')
   return isDead ? 'ended' : 'waits'
 }
 
@@ -135,23 +148,21 @@ async function composeMessage(db: Database, channel: Channel, message: Message):
       : await readDigest(db, message.project, SPANS[channel.digest], channel.without)
   return db.begin(async (tx) => {
     const { told, suppressed, endsWithoutStart } = applyCooldowns(await readEvents(tx, message.id))
-    await holdBack(tx, suppressed, 'cooldown')
-    await holdBack(tx, endsWithoutStart, 'beginning')
+    for (const [reason, events] of Object.entries({ cooldown: suppressed, beginning: endsWithoutStart })) {
+      const ids = events.map(({ id }) => id)
+      await tx`update alert_event set held_back = ${reason} where id = any(${ids}::bigint[])`
+    }
     if (told.length === 0 && digest === null) {
       await tx`
         update alert_message set state = 'empty', ended_at = clock_timestamp() where id = ${message.id}`
       return null
     }
-    const project = message.project ?? ''
-    const count = countOf(told.length, 'event')
+    const what = digest === null ? '' : `${channel.digest} digest, `
     const content: Content = {
       type: digest === null ? 'alerts.found' : 'alerts.digest',
       at: message.createdAt.toISOString(),
       project: message.project,
-      title:
-        digest === null
-          ? `storerank, ${project}: ${count}`
-          : `storerank, ${project}: ${channel.digest} digest, ${count}`,
+      title: `storerank, ${message.project ?? ''}: ${what}${countOf(told.length, 'event')}`,
       summary: digest ?? [],
       ...toLines(told, channel.maxLines),
     }
@@ -161,52 +172,4 @@ async function composeMessage(db: Database, channel: Channel, message: Message):
       where id = ${message.id} returning content`
     return stored?.content ?? null
   })
-}
-
-async function holdBack(
-  tx: Transaction,
-  events: readonly EventRow[],
-  reason: 'cooldown' | 'beginning',
-): Promise<void> {
-  const ids = events.map(({ id }) => id)
-  await tx`update alert_event set held_back = ${reason} where id = any(${ids}::bigint[])`
-}
-
-/** @returns whether the message is given up */
-async function recordFailure(
-  { sql }: Pick<Database, 'sql'>,
-  id: string,
-  problem: string,
-  waitMs: number,
-): Promise<boolean> {
-  const [row] = await sql<{ isDead: boolean }[]>`
-    update alert_message m set attempts = least(m.attempts + 1, 30000), problem = ${problem.slice(0, 1000)},
-      next_at = clock_timestamp() + greatest(make_interval(secs => ${waitMs / 1000}::float8),
-        make_interval(mins => least(${LONGEST_PAUSE_MINUTES}, 2 ^ least(m.attempts, 10))::int)),
-      state = case when d.is_over then 'dead' else 'pending' end,
-      ended_at = case when d.is_over then clock_timestamp() end
-    from (select clock_timestamp() > give_up_at as is_over from alert_message where id = ${id}) d
-    where m.id = ${id} and m.state = 'pending'
-    returning m.state = 'dead' as "isDead"`
-  return row?.isDead ?? false
-}
-
-/**
- * The message waits until the channel is enabled again. An address that a person has changed since it was
- * read stays.
- */
-async function disableChannel(
-  { sql }: Pick<Database, 'sql'>,
-  { id, address }: Channel,
-  messageId: string,
-  problem: string,
-): Promise<void> {
-  await sql`
-    with failed as (
-      update alert_message
-      set attempts = least(attempts + 1, 30000), problem = ${problem}, next_at = clock_timestamp()
-      where id = ${messageId} and state = 'pending'
-    )
-    update alert_channel set enabled = false, problem_kind = 'receiver_gone', problem = ${problem}
-    where id = ${id} and enabled and address is not distinct from ${address}`
 }

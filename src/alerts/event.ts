@@ -1,5 +1,6 @@
 /** Events with the names that they are told by. */
 import type { Transaction } from '../db/database.ts'
+import { type Statement, sql } from '../db/sql.ts'
 import type { Store } from '../service/functions.ts'
 
 export type Severity = 'info' | 'warning' | 'critical'
@@ -59,25 +60,25 @@ export interface ToldEvent extends EventRow {
 }
 
 /** The events of a message, in the order of their slots. */
-export async function readEvents(tx: Transaction, messageId: string): Promise<EventRow[]> {
-  const events = await tx<{ id: number }[]>`
-    select id from alert_event where message_id = ${messageId} and held_back is null`
-  return readNamed(tx, events)
+export function readEvents(tx: Transaction, messageId: string): Promise<EventRow[]> {
+  return readNamed(tx, sql`select id from alert_event where message_id = ${messageId} and held_back is null`)
 }
 
 /**
  * What the rules of a project found in its last days, but for what is held back though it has a channel; in
  * the order of their slots.
  */
-export async function readLatestEvents(tx: Transaction, project: string, days: number): Promise<EventRow[]> {
-  const events = await tx<{ id: number }[]>`
-    select e.id from alert_event e join alert_rule r on r.id = e.rule_id
-    where r.project = ${project} and e.slot > storerank_now() - make_interval(days => ${days}::integer)
-      and coalesce(e.held_back, 'channel') = 'channel'`
-  return readNamed(tx, events)
+export function readLatestEvents(tx: Transaction, project: string, days: number): Promise<EventRow[]> {
+  return readNamed(
+    tx,
+    sql`
+      select e.id from alert_event e join alert_rule r on r.id = e.rule_id
+      where r.project = ${project} and e.slot > storerank_now() - make_interval(days => ${days}::integer)
+        and coalesce(e.held_back, 'channel') = 'channel'`,
+  )
 }
 
-async function readNamed(tx: Transaction, events: readonly { readonly id: number }[]): Promise<EventRow[]> {
+async function readNamed(tx: Transaction, ids: Statement): Promise<EventRow[]> {
   return tx<EventRow[]>`
     select h.rule, h.kind, h.severity, h.store, h.keyword, h.collection, h.category, h.location, h.language,
       h.app_id, h.app, h.rival_id, h.rival, h.before, h.after, h.depth, h.depth_before, h.check_url, h.detail,
@@ -107,6 +108,6 @@ async function readNamed(tx: Transaction, events: readonly { readonly id: number
       where m.target_id = e.target_id and m.slot > e.slot and m.gap is null and e.app is not null
       order by m.slot desc limit 1
     ) latest on true
-    where h.event_id = any(${events.map(({ id }) => id)}::bigint[])
+    where h.event_id = any(array(${ids}))
     order by h.slot, h.event_id`
 }

@@ -4,7 +4,7 @@
  * are looked at; of each look the cheapest of three counts, and each is rolled back.
  */
 import { evaluateSlot, readAlertProjects, readDueSlot } from '../../src/alerts/evaluate.ts'
-import { gatherMessages } from '../../src/alerts/gather.ts'
+import { gatherMessages } from '../../src/alerts/run.ts'
 import { analyzeGrownTables } from '../../src/db/analyze.ts'
 import type { Database, Transaction } from '../../src/db/database.ts'
 import { atMost, type Figure, type Measured, plain } from './bars.ts'

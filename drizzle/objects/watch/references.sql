@@ -117,72 +117,56 @@ return (
 comment on function nearest_language(text, text) is
   'The code of the language that was most likely meant, in one store or in any; null when none is near.';
 
-create or replace function unknown_location(in_store text, code bigint, name text) returns text
-language plpgsql stable parallel safe security definer set search_path = public, pg_temp as $$
-declare
-  nearest text;
-begin
-  if (code is null and name is null) or not exists (select from location l where l.store = in_store) then
-    return null;
-  end if;
-  if code is not null then
-    if exists (select from location l where l.store = in_store and l.code = unknown_location.code) then
-      return null;
-    end if;
-    -- The code of a country is 2000 and its number in ISO 3166-1.
-    select format('%s (%s)', l.code, l.name) into nearest from location l
-    where l.store = in_store and l.code = unknown_location.code + 2000;
-    return format(
+-- The code of a country is 2000 and its number in ISO 3166-1.
+create or replace function unknown_location(in_store text, in_code bigint, in_name text) returns text
+  language sql stable parallel safe security definer set search_path = public, pg_temp
+return case
+  when num_nonnulls(in_code, in_name) = 0 or not exists (select from location l where l.store = in_store)
+    then null
+  when in_code is not null then (
+    select format(
       '%s has no location with the code %s.%s Correct location_code; the table location has them all.',
-      in_store, code, coalesce(' Did you mean ' || nearest || '?', ''));
-  end if;
-  if exists (select from location l
-    where l.store = in_store and lower(l.name collate "C") = lower(unknown_location.name collate "C")) then
-    return null;
-  end if;
-  return format(
-    '%s has no location called "%s".%s Correct location_name, or give location_code instead; the table '
-    'location has them all.',
-    in_store, name, coalesce(' Did you mean "' || nearest_location(in_store, name) || '"?', ''));
-end $$;
+      in_store, in_code, coalesce((select format(' Did you mean %s (%s)?', l.code, l.name) from location l
+        where l.store = in_store and l.code = in_code + 2000), ''))
+    where not exists (select from location l where l.store = in_store and l.code = in_code)
+  )
+  else (
+    select format(
+      '%s has no location called "%s".%s Correct location_name, or give location_code instead; the table '
+      'location has them all.',
+      in_store, in_name, coalesce(' Did you mean "' || nearest_location(in_store, in_name) || '"?', ''))
+    where not exists (select from location l
+      where l.store = in_store and lower(l.name collate "C") = lower(in_name collate "C"))
+  ) end;
 comment on function unknown_location(text, bigint, text) is
   'What to say of a location that the loaded list of the store has not; null when it has it.';
 
-create or replace function unknown_language(in_store text, code text) returns text
-language plpgsql stable parallel safe security definer set search_path = public, pg_temp as $$
-declare
-  nearest text;
-begin
-  if code is null or exists (select from language l where l.store = in_store
-    and l.code = unknown_language.code)
-    or not exists (select from language l where l.store = in_store) then
-    return null;
-  end if;
-  select format(' Did you mean "%s" (%s)?', l.code, l.name) into nearest from language l
-  where l.store = in_store and l.code = nearest_language(unknown_language.code, in_store);
-  return format(
+create or replace function unknown_language(in_store text, in_code text) returns text
+  language sql stable parallel safe security definer set search_path = public, pg_temp
+return (
+  select format(
     '%s has no language with the code "%s".%s Correct language_code; the table language has them all.',
-    in_store, code, coalesce(nearest, ''));
-end $$;
+    in_store, in_code, coalesce((select format(' Did you mean "%s" (%s)?', l.code, l.name) from language l
+      where l.store = in_store and l.code = nearest_language(in_code, in_store)), ''))
+  where in_code is not null and exists (select from language l where l.store = in_store)
+    and not exists (select from language l where l.store = in_store and l.code = in_code)
+);
 comment on function unknown_language(text, text) is
   'What to say of a language that the loaded list of the store has not; null when it has it.';
 
-create or replace function unknown_category(in_store text, name text) returns text
-language plpgsql stable parallel safe security definer set search_path = public, pg_temp as $$
-begin
-  if name is null or exists (select from category c where c.store = in_store and c.kind = 'chart'
-    and c.name = unknown_category.name)
-    or not exists (select from category c where c.store = in_store and c.kind = 'chart') then
-    return null;
-  end if;
-  return format(
+create or replace function unknown_category(in_store text, in_name text) returns text
+  language sql stable parallel safe security definer set search_path = public, pg_temp
+return (
+  select format(
     '%s has no category called "%s".%s Correct category, or leave it out for all of the collection; the '
     'table category has them all.',
-    in_store, name,
-    coalesce(' Did you mean "'
-      || nearest_name(name, array(select c.name from category c
-        where c.store = in_store and c.kind = 'chart' order by c.name)) || '"?', ''));
-end $$;
+    in_store, in_name, coalesce(' Did you mean "' || nearest_name(in_name, c.names) || '"?', ''))
+  from (
+    select array_agg(g.name order by g.name) as names from category g
+    where g.store = in_store and g.kind = 'chart'
+  ) c
+  where in_name <> all(c.names)
+);
 comment on function unknown_category(text, text) is
   'What to say of a category that the loaded list of the store has not; null when it has it.';
 

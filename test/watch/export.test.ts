@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, describe, test } from 'node:test'
 import type { Database } from '../../src/db/database.ts'
-import { sql } from '../../src/db/sql.ts'
+import { type Part, sql } from '../../src/db/sql.ts'
 import { openWatchExport } from '../../src/watch/export.ts'
 import { importWatches } from '../../src/watch/import.ts'
 import { ALERTS, WATCHES, type Watch } from '../../src/watch/kinds.ts'
@@ -38,7 +38,7 @@ async function readAll({ sql: db }: Database, kinds: readonly Watch[]): Promise<
   return rows.flat()
 }
 
-const insert = (table: string, row: Parameters<typeof sql.row>[0]) =>
+const insert = (table: string, row: Readonly<Record<string, Part>>) =>
   source.sql`insert into ${sql.identifier(table)} ${sql.row(row)}`
 
 const count = async (db: Database, csv: string, options = {}) => {

@@ -126,7 +126,7 @@ for each row when (
 create or replace function refuse_unnamed(in_table text, what text, name text, names text[], hint text)
   returns void language plpgsql as $$
 begin
-  if name <> all(names) then
+  if name is not null and name <> all(names) then
     raise foreign_key_violation using
       message = format('There is no %s %s.', what, shown_value(to_jsonb(name)))
         || coalesce(' Did you mean ' || nearest_name(name, names) || '?', ''),

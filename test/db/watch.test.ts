@@ -308,9 +308,9 @@ describe('a watch that is written', () => {
     for (const [row, message] of refused) {
       await assert.rejects(list.addChart(row), { constraint_name: 'chart_watch_collection_known', message })
     }
-    await list.sql`alter table chart_watch disable trigger b_known_charts_of_inserted`
+    await list.sql`alter table chart_watch disable trigger b_known_of_inserted`
     const id = await list.addChart({ collection: 'topselling_gone' })
-    await list.sql`alter table chart_watch enable trigger b_known_charts_of_inserted`
+    await list.sql`alter table chart_watch enable trigger b_known_of_inserted`
     const [problem] = await list.sql`select problem, message from watch_problem where watch_id = ${id}`
     assert.equal(problem?.problem, 'collection_unknown')
     await list.sql`update chart_watch set depth = 50, enabled = false where id = ${id}`

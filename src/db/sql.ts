@@ -40,6 +40,35 @@ export const sql = Object.assign(make, {
     const values = rows.map((row) => sql`(${sql.join(Object.values(row).map(toStatement), ', ')})`)
     return sql`(${sql.identifiers(Object.keys(rows[0] ?? {}))}) values ${sql.join(values, ', ')}`
   },
+  /**
+   * A relation for `from`: a row for each object, its fields as columns of these types, with their names in
+   * snake case. What is undefined is null, and objects of a `jsonb` are written as such.
+   *
+   *     update task k set depth = r.depth from ${sql.rows('r', tasks, { taskId: 'uuid', depth: 'int' })}
+   */
+  rows<Row extends object>(
+    alias: string,
+    rows: readonly Row[],
+    types: Readonly<Partial<Record<keyof Row & string, string>>>,
+  ): Statement {
+    const fields = Object.entries(types) as [keyof Row & string, string][]
+    const columns = fields.map(([field, type]) => {
+      const values = rows.map(
+        (row) => (type === 'jsonb' ? toJson(row[field]) : (row[field] ?? null)) as Value,
+      )
+      return sql`${values}::${sql.raw(type)}[]`
+    })
+    return sql`unnest(${sql.join(columns, ', ')}) as ${sql.raw(alias)} (${sql.columns(types)})`
+  },
+  /** The names of such columns, with commas between; behind an alias: `excluded.depth, excluded.html`. */
+  columns(types: Readonly<Record<string, unknown>>, alias?: string): Statement {
+    const before = alias === undefined ? '' : `${alias}.`
+    return sql.raw(
+      Object.keys(types)
+        .map((field) => before + field.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`))
+        .join(', '),
+    )
+  },
   join(statements: readonly Statement[], separator: string): Statement {
     if (statements.length === 0) return sql.raw('')
     const between = Array.from({ length: statements.length - 1 }, () => separator)
@@ -107,6 +136,10 @@ function toElement(value: Value): string {
 function toText(value: Exclude<Single, null>): string {
   if (value instanceof Date) return value.toISOString()
   return value instanceof Uint8Array ? `\\x${Buffer.from(value).toString('hex')}` : String(value)
+}
+
+function toJson(value: unknown): string | null {
+  return value === null || value === undefined ? null : JSON.stringify(value)
 }
 
 function toStatement(part: Part): Statement {

@@ -35,6 +35,18 @@ describe('a statement', () => {
     assert.equal(render(sql`${sql.identifiers(['a', 'b'])}${sql.join([], ', ')}`).text, '"a", "b"')
   })
 
+  test('takes objects as the rows of a relation', async () => {
+    const rows = [
+      { taskId: 7, at: new Date('2026-03-10T12:34:56.789Z'), body: Buffer.from([0, 255]), more: [{ a: 1 }] },
+      { taskId: 8, at: null, body: null, more: null, isLast: true },
+    ]
+    const types = { taskId: 'int', at: 'timestamptz', body: 'bytea', more: 'jsonb', isLast: 'boolean' }
+    const found = await db.sql`
+      select task_id as "taskId", at, body, more, is_last as "isLast" from ${sql.rows('r', rows, types)}`
+    assert.deepEqual([...found], [{ ...rows[0], isLast: null }, rows[1]])
+    assert.equal((await db.sql`select from ${sql.rows('r', rows.slice(2), types)}`).length, 0)
+  })
+
   test('refuses what is no value, as the promise of another statement', async () => {
     for (const wrong of [db.sql`select 1`, undefined, { a: 1 }, [undefined]]) {
       await assert.rejects(async () => db.sql`select ${wrong as unknown as Part}`, TypeError)

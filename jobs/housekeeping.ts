@@ -1,11 +1,11 @@
 import { pruneAlerts } from '../src/alerts/prune.ts'
-import { giveUpExpired } from '../src/collect/give-up.ts'
 import { saysOutage } from '../src/db/outage.ts'
 import { pruneWork } from '../src/history/housekeeping.ts'
 import { makePartitionsAhead } from '../src/history/partitions.ts'
 import { pruneHistory, prunePages } from '../src/history/retention.ts'
 import { moveOldMonths } from '../src/history/tablespace.ts'
 import { pruneMoney } from '../src/ledger/prune.ts'
+import { giveUpResults } from '../src/ledger/task-failures.ts'
 import { endLostRuns, type Job } from '../src/queue/job.ts'
 import { openMissingPeriods } from '../src/watch/references.ts'
 
@@ -30,7 +30,7 @@ export const housekeeping: Job = {
   },
   run: async ({ db, settings: { keep, oldMonthsTablespace }, signal }) => {
     const partitions = await makePartitionsAhead(db, MONTHS_AHEAD)
-    const expired = await giveUpExpired(db)
+    const expired = await giveUpResults(db.sql)
     await openMissingPeriods(db)
     const lostRuns = await endLostRuns(db)
     const work = await pruneWork(db, signal)

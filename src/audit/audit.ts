@@ -6,7 +6,7 @@
  */
 import type { Database } from '../db/database.ts'
 import { UnavailableError } from '../errors.ts'
-import { adoptOrphans, findUncharged, toListedIds } from '../ledger/adopt.ts'
+import { adoptOrphans, keepUncharged, toListedIds } from '../ledger/adopt.ts'
 import { readWrongClock } from '../ledger/clock.ts'
 import { correctIds } from '../ledger/correct-ids.ts'
 import { holdForRecovery, readRestoreState } from '../ledger/restored.ts'
@@ -165,11 +165,7 @@ async function recordListed(
   await correctIds(db, ours, log)
   const listedIds = toListedIds(ours)
   for (const slice of slicesOf(listed)) {
-    const ids = await findUncharged(
-      db.sql,
-      slice.map(({ id }) => id),
-    )
-    const found = slice.filter(({ id }) => ids.has(id))
+    const found = await keepUncharged(db.sql, slice, ({ id }) => id)
     const created = found.map(toCreated).filter((task) => task !== null)
     uncharged.push(...found)
     if (created.length === 0) continue

@@ -1,23 +1,16 @@
 /**
- * Writes items that arrive one by one in batches. While a batch is written the next one gathers, so batches
- * grow with the load. Each caller waits for the batch of its own item, and an item that comes alone waits for
- * no other. The bytes that are held are bounded.
+ * Writes items that arrive one by one in batches: those that come within some milliseconds, or while other
+ * batches are written. Each caller waits for the batch of its own item. The bytes that are held are bounded.
  */
 
 export interface BatcherOptions {
   readonly maxItems: number
   /** Of all items that wait or are being written. */
   readonly maxHeldBytes: number
-  /**
-   * Batches written at the same time. One that is not full is written alone: two halves would cost two
-   * commits.
-   */
+  /** Batches written at the same time. */
   readonly writers: number
-  /**
-   * So long after a batch the next one may gather until it has as many items, because those who were answered
-   * send again.
-   */
-  readonly lingerMs: number
+  /** So long others may join an item. */
+  readonly gatherMs: number
 }
 
 export interface Batcher<Item, Answer> {
@@ -30,68 +23,55 @@ export interface Batcher<Item, Answer> {
   drain(): Promise<void>
 }
 
-interface Held<Item, Answer> {
+interface Held<Item, Answer> extends Omit<PromiseWithResolvers<Answer>, 'promise'> {
   readonly item: Item
   readonly bytes: number
-  readonly resolve: (answer: Answer) => void
-  readonly reject: (error: unknown) => void
 }
 
 /** @param write answers each item of a batch, in its order; a throw is the answer to all of them */
 export function createBatcher<Item, Answer>(
   write: (items: readonly Item[]) => Promise<readonly Answer[]>,
-  { maxItems, maxHeldBytes, writers, lingerMs }: BatcherOptions,
+  { maxItems, maxHeldBytes, writers, gatherMs }: BatcherOptions,
 ): Batcher<Item, Answer> {
   const waiting: Held<Item, Answer>[] = []
   const writing = new Set<Promise<void>>()
   let heldBytes = 0
-  let last = { items: 0, endedMs: 0 }
-  let timer: NodeJS.Timeout | undefined
+  let timer: NodeJS.Timeout | null = null
 
   const writeBatch = async (batch: readonly Held<Item, Answer>[]) => {
     try {
       const answers = await write(batch.map(({ item }) => item))
-      batch.forEach(({ resolve }, index) => {
-        resolve(answers[index] as Answer)
-      })
+      for (const [index, { resolve }] of batch.entries()) resolve(answers[index] as Answer)
     } catch (error) {
       for (const { reject } of batch) reject(error)
     }
     for (const { bytes } of batch) heldBytes -= bytes
-    last = { items: batch.length, endedMs: performance.now() }
   }
   const begin = () => {
+    if (waiting.length === 0 || writing.size >= writers) return
     const batch = writeBatch(waiting.splice(0, maxItems)).finally(() => {
       writing.delete(batch)
-      beginWhenDue()
+      if (timer === null || waiting.length >= maxItems) begin()
     })
     writing.add(batch)
   }
-  /**
-   * A full batch begins at once, any other one when none is being written and it has as many items as the
-   * last, or those do not come.
-   */
-  const beginWhenDue = () => {
-    clearTimeout(timer)
-    while (waiting.length >= maxItems && writing.size < writers) begin()
-    if (waiting.length === 0 || writing.size > 0) return
-    const waitMs = waiting.length < last.items ? last.endedMs + lingerMs - performance.now() : 0
-    if (waitMs > 0) timer = setTimeout(beginWhenDue, Math.ceil(waitMs))
-    else begin()
+  const endGathering = () => {
+    timer = null
+    begin()
   }
   return {
     add: (item, bytes) => {
       if (heldBytes >= maxHeldBytes) return null
       heldBytes += bytes
-      return new Promise((resolve, reject) => {
-        waiting.push({ item, bytes, resolve, reject })
-        beginWhenDue()
-      })
+      const { promise, resolve, reject } = Promise.withResolvers<Answer>()
+      waiting.push({ item, bytes, resolve, reject })
+      if (waiting.length >= maxItems) begin()
+      else timer ??= setTimeout(endGathering, gatherMs)
+      return promise
     },
     drain: async () => {
       while (waiting.length + writing.size > 0) {
-        last = { items: 0, endedMs: 0 }
-        beginWhenDue()
+        begin()
         await Promise.all(writing)
       }
     },

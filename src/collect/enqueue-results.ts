@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readPatience } from '../account/service-status.ts'
 import type { Database, Transaction } from '../db/database.ts'
-import { adoptOrphans, type CreatedTask } from '../ledger/adopt.ts'
+import { adoptOrphans } from '../ledger/adopt.ts'
 import {
   type Endpoint,
   type FetchItem,
@@ -17,7 +17,7 @@ import {
 } from '../ledger/hand-out.ts'
 import { parseTag } from '../ledger/tag.ts'
 import type { AppDataClient } from '../service/client.ts'
-import { MAX_READY_ROWS, type ReadyList, type ReadyRow } from '../service/ready-list.ts'
+import { MAX_READY_ROWS, type ReadyRow } from '../service/ready-list.ts'
 
 /** Called in the transaction that leases the tasks, so that none is leased without a job. */
 export type EnqueueFetch = (tx: Transaction, items: readonly FetchItem[]) => Promise<void>
@@ -46,6 +46,11 @@ const FOLLOW_MS = 50_000
 
 /** The list of one endpoint, or of all. */
 type List = Endpoint | 'all'
+/**
+ * `useless`: it is full, and nothing of it was handed out: it waits for other runners, or shows what is not
+ * ours; or it is not offered.
+ */
+type Asked = 'read' | 'full' | 'useless'
 
 /**
  * Asks the ready list of each endpoint with outstanding tasks; where there are several, that of all, if the
@@ -63,7 +68,8 @@ export async function handOutReady(
   const endpoints = await listOutstandingEndpoints(db.sql)
   const ask = async (list: List): Promise<Asked> => {
     options.signal?.throwIfAborted()
-    const rows = await askList(client, list)
+    const rows =
+      list === 'all' ? await client.listAllReady() : await client.listReady(list.store, list.function)
     if (rows === null) return 'useless'
     const handed = await handOutRows(db, rows, options, enqueue)
     sum.lists += 1
@@ -83,16 +89,6 @@ export async function handOutReady(
     lists = full
     if (full.length === 0 || !(await areAllButFetched(options, untilMs))) return sum
   }
-}
-
-/**
- * `useless`: it is full, and nothing of it was handed out: it waits for other runners, or shows what is not
- * ours; or it is not offered.
- */
-type Asked = 'read' | 'full' | 'useless'
-
-function askList(client: AppDataClient, list: List): Promise<ReadyList | null> {
-  return list === 'all' ? client.listAllReady() : client.listReady(list.store, list.function)
 }
 
 /** Waits until what was handed out is all but fetched. False when that takes too long. */
@@ -120,23 +116,23 @@ export async function handOutOverdue(db: Database, enqueue: EnqueueFetch): Promi
   })
 }
 
-/** A row of a ready list: a result is ready, and the tag says whose it is. */
-type ReadyNotice = ReadyTask & Pick<ReadyRow, 'tag'>
-
 /**
  * Leases the tasks that are `posted` and not leased. A row with a tag of ours proves that its task was
- * created, so tasks whose post is not settled are adopted first. Tasks that another transaction has locked
- * are left to it.
+ * created, so tasks whose post is not settled are adopted first; a row does not say their cost.
  */
 export async function handOutRows(
   db: Database,
-  rows: readonly ReadyNotice[],
+  rows: readonly (ReadyTask & Pick<ReadyRow, 'tag'>)[],
   options: HandOutOptions,
   enqueue: EnqueueFetch,
 ): Promise<number> {
   if (rows.length === 0) return 0
+  const created = rows.flatMap(({ id, tag }) => {
+    const parsed = parseTag(tag)
+    return parsed === null ? [] : [{ ...parsed, serviceId: id, costMicros: null }]
+  })
   return db.begin(async (tx) => {
-    await adoptOrphans(tx, rows.flatMap(toCreated), options.overdueAfterMs, null)
+    await adoptOrphans(tx, created, options.overdueAfterMs, null)
     return leaseRows(tx, rows, enqueue)
   })
 }
@@ -150,10 +146,4 @@ export async function leaseRows(
   const items = await leaseReadyTasks(tx, rows)
   await enqueue(tx, items)
   return items.length
-}
-
-/** The task that a notice proves by its tag; a notice does not say its cost. */
-function toCreated(notice: Pick<ReadyRow, 'id' | 'tag'>): CreatedTask[] {
-  const tag = parseTag(notice.tag)
-  return tag === null ? [] : [{ ...tag, serviceId: notice.id, costMicros: null }]
 }

@@ -14,6 +14,7 @@ import type { FetchItem } from '../ledger/hand-out.ts'
 import { OVERSIZED } from '../service/answer.ts'
 import type { AppDataClient } from '../service/client.ts'
 import { MAX_BODY_BYTES } from '../service/exchange.ts'
+import { cutDepth } from '../service/fields.ts'
 import { billingUnits, findRule, hasForm, type ResultForm } from '../service/functions.ts'
 import { describeMiscount, describeRefused } from '../service/refused-items.ts'
 import {
@@ -29,7 +30,6 @@ import { classifyStatus } from '../service/status-codes.ts'
 import type { ResultOutcome, TaskAddress } from '../service/task-result.ts'
 import { TIMINGS } from '../timings.ts'
 import { type Answered, type Contradiction, findContradiction } from './contradiction.ts'
-import { compressBody } from './kept-body.ts'
 
 /**
  * The store's own pages, compressed as soon as they are read: a page has about a megabyte, and a batch
@@ -66,19 +66,9 @@ export type Fetched =
   | ({ readonly kind: 'reviews'; readonly reviews: AppReviewsResult | null } & Done)
   /** Raw pages, where nothing else is offered. */
   | ({ readonly kind: 'pages'; readonly html: RawPages } & Done)
-  | {
-      readonly kind: 'failed'
-      readonly item: FetchItem
-      readonly statusCode: number
-      readonly message: string
-    }
+  | ({ readonly kind: 'failed' } & Failed)
   /** 40101, 40103: may be posted again. */
-  | {
-      readonly kind: 'store_failed'
-      readonly item: FetchItem
-      readonly statusCode: number
-      readonly message: string
-    }
+  | ({ readonly kind: 'store_failed' } & Failed)
   | {
       readonly kind: 'unreadable'
       readonly item: FetchItem
@@ -97,6 +87,12 @@ export type Fetched =
       readonly isIdDoubtful?: boolean
     }
 
+interface Failed {
+  readonly item: FetchItem
+  readonly statusCode: number
+  readonly message: string
+}
+
 /** 40401 for an id that the service itself gave: asking again is free, and the task may come back. */
 const TASK_NOT_FOUND = 40401
 const MISSING_RESULT = 'tasks[0].result'
@@ -106,11 +102,9 @@ const RESULT_BYTES = 1024 * 1024
 const ITEM_BYTES = 16 * 1024
 const NOT_READY_PAUSE_MS = 1_000
 const DAY_MS = 86_400_000
-
 /** Beside it there is no result. */
 const NOTHING_FOUND = 40102
-
-/** 40403: the service has deleted the result. */
+/** The service has deleted the result. */
 const EXPIRED = 40403
 
 /**
@@ -180,9 +174,19 @@ export function setAside(item: FetchItem): Fetched {
   return { kind: 'unreadable', item, path: OVERSIZED, problem, bodyGzip: compressBody(null) }
 }
 
+/** The result, and the raw pages beside it where they are wanted. */
 async function fetchOne(client: AppDataClient, item: FetchItem): Promise<Fetched> {
   try {
-    return await fetchForms(client, item)
+    const address = item.path ?? addressOf(item, item.kind)
+    const fetched = await client.getResult(
+      address,
+      (outcome) => readOutcome(item, outcome),
+      resultBytes(item),
+    )
+    const wantsPages = item.html && item.kind !== 'html'
+    return wantsPages && 'html' in fetched && fetched.kind !== 'pages'
+      ? await addPages(client, fetched)
+      : fetched
   } catch (error) {
     if (!(error instanceof StorerankError)) throw error
     // A task that was asked for by id may have raw pages only, which a ready list would have said.
@@ -193,29 +197,23 @@ async function fetchOne(client: AppDataClient, item: FetchItem): Promise<Fetched
   }
 }
 
-/** The result, and the raw pages beside it where they are wanted. */
-async function fetchForms(client: AppDataClient, item: FetchItem): Promise<Fetched> {
-  const address = item.path ?? addressOf(item, item.kind)
-  const fetched = await client.getResult(address, (outcome) => readOutcome(item, outcome), resultBytes(item))
-  if (!item.html || item.kind === 'html') return fetched
-  const { kind } = fetched
-  return kind === 'ranking' || kind === 'snapshot' || kind === 'reviews' ? addPages(client, fetched) : fetched
-}
-
 /** Pure: the outcome of a task whose answer could not be had or read. */
 export function readFailure(item: FetchItem, error: StorerankError): Fetched {
   if (error instanceof UnreadableError && [MISSING_RESULT, OVERSIZED].includes(error.path)) {
-    return {
-      kind: 'unreadable',
-      item,
-      path: error.path,
-      problem: error.message,
-      bodyGzip: compressBody(null),
-    }
+    const { path, message: problem } = error
+    return { kind: 'unreadable', item, path, problem, bodyGzip: compressBody(null) }
   }
   // An answer for another task, or trouble on the way, says nothing about this task: it is deferred.
   const pauseMs = error instanceof RateLimitedError ? error.retryAfterMs : TIMINGS.troublePauseMs
   return { kind: 'later', item, problem: error.message, pauseMs }
+}
+
+/**
+ * The body of a result that could not be read, as it is kept for inspection: one may have 32 MiB, and a batch
+ * holds a hundred. What is nested too deep to be written is cut off.
+ */
+export function compressBody(body: unknown): Buffer {
+  return gzipSync(JSON.stringify(cutDepth(body)) ?? 'null')
 }
 
 /** The largest answer that a result of the depth can be; raw pages have no such measure. */
@@ -236,10 +234,10 @@ async function addPages(
   fetched: Extract<Fetched, { kind: 'ranking' | 'snapshot' | 'reviews' }>,
 ): Promise<Fetched> {
   const { item } = fetched
-  const without = (reason: string): Fetched => ({
-    ...fetched,
-    problem: joinSentences(fetched.incomplete, `The raw pages that were asked for cannot be had: ${reason}`),
-  })
+  const without = (reason: string): Fetched => {
+    const lack = `The raw pages that were asked for cannot be had: ${reason}`
+    return { ...fetched, problem: joinSentences(fetched.incomplete, lack) }
+  }
   try {
     const outcome = await client.getResult(item.htmlPath ?? addressOf(item, 'html'))
     if (outcome.kind === 'pending') {
@@ -250,9 +248,7 @@ async function addPages(
     if (contradiction !== null) return without(contradiction.problem)
     if (outcome.result === null) return fetched
     const { html, incomplete } = readPages(outcome.result)
-    return incomplete === null
-      ? { ...fetched, html }
-      : { ...fetched, html, problem: joinSentences(fetched.problem, incomplete) }
+    return { ...fetched, html, problem: joinSentences(fetched.problem, incomplete) || null }
   } catch (error) {
     if (isFinal(error)) return without(error.message)
     throw error

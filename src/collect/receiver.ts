@@ -4,7 +4,7 @@
  * it, and not before. Clients are bounded in time, number and size.
  */
 import { createHash, randomUUID, timingSafeEqual } from 'node:crypto'
-import type { AddressInfo, Socket } from 'node:net'
+import type { AddressInfo, Server, Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
@@ -13,7 +13,6 @@ import type { Secret } from '../secret.ts'
 import { readIdentifier } from '../service/fields.ts'
 import { whyNot } from '../trouble.ts'
 import { type Batcher, createBatcher } from './batcher.ts'
-import { limitConnections } from './connection-limit.ts'
 import type { Fetched } from './fetch.ts'
 import {
   handOutPingbacks,
@@ -34,7 +33,7 @@ export interface Receiver {
 /** Six times the largest search as plain JSON; compressed ones have a tenth of its size. */
 const MAX_SENT_BYTES = 4 * 1024 * 1024
 /** Bodies are held as they came: there is room for some thousand of usual size. */
-const BATCHES = { maxItems: 100, maxHeldBytes: 32 * 1024 * 1024, writers: 2, lingerMs: 15 }
+const BATCHES = { maxItems: 100, maxHeldBytes: 32 * 1024 * 1024, writers: 2, gatherMs: 15 }
 /** Counted for a webhook beside its body. */
 const WEBHOOK_BYTES = 1_024
 const MAX_CONNECTIONS = 256
@@ -191,4 +190,34 @@ function guardSecret(url: Secret, welcome: (socket: Socket) => void) {
 function readWebhook({ query }: FastifyRequest): Pingback | null {
   const id = readIdentifier((query as Record<string, unknown>).id, MAX_ID_LENGTH)
   return id === null ? null : { id }
+}
+
+/**
+ * Bounds the connections of a server so that strangers cannot keep the service out: when all are taken, a new
+ * one ends the eldest that has not shown the secret. The service sends its request at once, so that its own
+ * is among the youngest.
+ * @returns to be called with each connection that has shown the secret: it is never ended for a new one
+ */
+export function limitConnections(server: Server, max: number): (socket: Socket) => void {
+  const open = new Set<Socket>()
+  /** In the order in which they came. */
+  const strangers = new Set<Socket>()
+  const forget = (socket: Socket) => {
+    open.delete(socket)
+    strangers.delete(socket)
+  }
+  // An ended connection is counted until it is closed.
+  server.maxConnections = 2 * max
+  server.on('connection', (socket) => {
+    if (open.size >= max) {
+      const [eldest = socket] = strangers
+      forget(eldest)
+      eldest.destroy()
+      if (eldest === socket) return
+    }
+    open.add(socket)
+    strangers.add(socket)
+    socket.once('close', () => forget(socket))
+  })
+  return (socket) => strangers.delete(socket)
 }

@@ -7,7 +7,7 @@
  */
 import type { Database, SqlRunner } from '../db/database.ts'
 import { UnavailableError, UnreadableError } from '../errors.ts'
-import { ASKED_COLUMN, type FetchItem } from '../ledger/hand-out.ts'
+import { BY_ID, FETCH_COLUMNS, type FetchItem } from '../ledger/hand-out.ts'
 import { OVERSIZED } from '../service/answer.ts'
 import { readPostback } from '../service/postback.ts'
 import { type EnqueueFetch, leaseRows } from './enqueue-results.ts'
@@ -31,7 +31,7 @@ export interface WebhookDeps {
 
 /**
  * The HTTP status of the answer. After 200 the service takes the task off its ready list. After any other
- * status the task stays there, for the collector or for the program that it belongs to.
+ * one it stays there, for the collector or for the program that it belongs to.
  */
 export type Verdict = 200 | 400 | 404 | 413 | 503
 
@@ -62,9 +62,8 @@ export async function handOutPingbacks(
 /** Tasks by service id. An id that only `charge` knows is ours too, and is not open. */
 async function findTasks(db: SqlRunner, webhooks: readonly Pingback[]): Promise<Map<string, KnownTask>> {
   const rows = await db<KnownTask[]>`
-    select w.service_id as "serviceId", null as path, 'advanced' as kind, k.html, null as "htmlPath", t.store,
-      t.function, k.depth,
-      ${ASKED_COLUMN}, coalesce(k.state = 'posted', false) as "isOpen"
+    select w.service_id as "serviceId", ${BY_ID}, ${FETCH_COLUMNS},
+      coalesce(k.state = 'posted', false) as "isOpen"
     from unnest(${webhooks.map(({ id }) => id)}::text[]) as w (service_id)
     left join task k using (service_id) left join target t on t.id = k.target_id
     where k.id is not null

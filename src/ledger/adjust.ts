@@ -1,5 +1,7 @@
 /** `adjust`: an adjustment makes our charges equal to the cost in the service's own list. */
 import type { Transaction } from '../db/database.ts'
+import { oneRow } from '../db/one-row.ts'
+import { sql } from '../db/sql.ts'
 import { insertSpendChanges } from './money.ts'
 import { learnedPrices } from './prices.ts'
 
@@ -26,12 +28,12 @@ export async function learnFromList(tx: Transaction): Promise<void> {
 
 /**
  * Writes the adjustments of `audit_found`, split and dated like their charges, because the day of sending is
- * the day that cost more or less. An adjustment is computed from the facts alone, so writing it again is
- * idempotent.
+ * the day that cost more or less. Idempotent: an adjustment is computed from the facts alone.
  * @returns how many tasks have a new or changed adjustment
  */
 export async function adjustCharges(tx: Transaction): Promise<number> {
-  const [row] = await tx<{ adjusted: number }[]>`
+  const { adjusted } = oneRow(
+    await tx<{ adjusted: number }[]>`
     with payer as (
       select c.*, f.service_micros - f.our_micros as difference,
         row_number() over (partition by c.service_id order by c.project_id) as place,
@@ -40,30 +42,27 @@ export async function adjustCharges(tx: Transaction): Promise<number> {
       where f.kind = 'cost'
     ),
     due as (
-      select p.*, share_of(p.difference, p.payers, p.place) as due_micros,
-        coalesce(b.amount_micros, 0) as booked_micros
-      from payer p
-      left join charge b on b.service_id = p.service_id and b.kind = 'adjustment'
-        and b.project_id = p.project_id
+      select * from (
+        select p.*, share_of(p.difference, p.payers, p.place) as due_micros,
+          coalesce(b.amount_micros, 0) as booked_micros
+        from payer p left join charge b on (b.service_id, b.kind, b.project_id)
+          = (p.service_id, 'adjustment', p.project_id)
+      ) d
+      where due_micros <> booked_micros
     ),
     adjusted as (
       insert into charge (kind, at, project_id, amount_micros, target_id, slot, service_id)
       select 'adjustment', at, project_id, due_micros, target_id, slot, service_id from due
-        where due_micros <> booked_micros
       on conflict (service_id, kind, project_id) do update set amount_micros = excluded.amount_micros
-      returning service_id
     ),
     -- What was learned of a charge that was too high is doubted until another one says the same.
     doubted as (
       update charged_price c set is_doubted = true, is_told = false
       from due where c.service_id = due.service_id and due.difference < 0
-        and due.due_micros <> due.booked_micros
     ),
-    moved as (
-      select project_id, at, 'adjustment' as kind, due_micros - booked_micros as micros from due
-        where due_micros <> booked_micros
-    ),
-    ${insertSpendChanges}
-    select count(distinct service_id) as adjusted from adjusted`
-  return row?.adjusted ?? 0
+    ${insertSpendChanges(sql`
+      select project_id, at, 'adjustment' as kind, due_micros - booked_micros as micros from due`)}
+    select count(distinct service_id) as adjusted from due`,
+  )
+  return adjusted
 }

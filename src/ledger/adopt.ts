@@ -4,18 +4,16 @@
  * decisions do.
  */
 import type { SqlRunner, Transaction } from '../db/database.ts'
+import { oneRow } from '../db/one-row.ts'
 import { sql } from '../db/sql.ts'
 import { TIMINGS } from '../timings.ts'
-import { insertSpendChanges, releasedReservations } from './money.ts'
+import { insertSpendChanges, newCharges, releasedReservations } from './money.ts'
 import { learnedPrices } from './prices.ts'
 import type { TaskTag } from './tag.ts'
 
 export interface CreatedTask extends TaskTag {
   readonly serviceId: string
-  /**
-   * Null when the source does not say: then the estimate stands in, because the service bills by the
-   * parameters.
-   */
+  /** Null when the source does not say: then the estimate stands in. */
   readonly costMicros: number | null
 }
 
@@ -38,11 +36,10 @@ export async function adoptTasks(
   overdueAfterMs: number,
 ): Promise<Evidence> {
   if (created.length === 0) return { adopted: 0, duplicates: 0 }
-  // Tasks are locked in the order of their ids, as everywhere in the ledger, so that two transactions cannot
-  // deadlock.
+  // In the order of their ids, as everywhere in the ledger, so that two transactions cannot deadlock.
   await tx`select id from task where id = any(${created.map((task) => task.taskId)}::uuid[]) order by id
     for update`
-  const [row] = await tx<Evidence[]>`
+  const rows = await tx<Evidence[]>`
     with ${known(created)},
     payer as (
       select f.*, y.project_id, y.place, case when f.is_own and f.is_reserved and (
@@ -59,91 +56,75 @@ export async function adoptTasks(
     ),
     adopted as (
       update task k set service_id = f.service_id, posted_at = clock_timestamp(),
-        charged_posts = k.charged_posts + 1,
-        endpoint = f.endpoint,
-        state = case when f.endpoint is null then 'collected' when f.is_reserved
-          or (k.state = 'dropped' and not f.has_successor) then 'posted'
+        charged_posts = k.charged_posts + 1, endpoint = f.endpoint, overdue_at = late.at, ask_at = late.at,
+        state = case when f.endpoint is null then 'collected' when f.is_reserved or f.comes_back then 'posted'
           else k.state end,
-        ended_at = case when f.endpoint is null then clock_timestamp() when k.state = 'dropped'
-          and not f.has_successor then null else k.ended_at end,
+        ended_at = case when f.endpoint is null then clock_timestamp() when not f.comes_back
+          then k.ended_at end,
         -- Why it was refused before.
         problem = case
-          when f.endpoint is null and not exists (select from post p where p.id = k.post_id
-            and p.state = 'sending')
+          when f.endpoint is null
+            and not exists (select from post p where p.id = k.post_id and p.state = 'sending')
             then 'It was charged, and its answer was lost.'
-          when k.state in ('planned', 'posting') and k.status_code is null then null else k.problem end,
-        overdue_at = late.at, ask_at = late.at
+          when not (f.is_reserved and k.status_code is null) then k.problem end
       from known f cross join lateral (
-        select clock_timestamp() + make_interval(secs =>
-          case f.priority
-            when 2 then ${Math.min(overdueAfterMs, TIMINGS.highPriorityOverdueMs) / 1000}::float8
-            else ${overdueAfterMs / 1000}::float8 end) as at
+        select clock_timestamp() + make_interval(secs => case f.priority
+          when 2 then ${Math.min(overdueAfterMs, TIMINGS.highPriorityOverdueMs) / 1000}::float8
+          else ${overdueAfterMs / 1000}::float8 end) as at
       ) late
       where f.is_own and k.id = f.task_id
     ),
     settled as (select payers, estimate_micros, reserved_at from known where is_own and is_reserved),
-    moved as (
-      ${releasedReservations('settled')}
-      union all
-      select project_id, at, kind, amount_micros from charged
-    ),
-    ${insertSpendChanges},
+    ${insertSpendChanges(releasedReservations('settled'), newCharges('charged'))},
     ${learnedPrices()}
     select count(*) filter (where is_own) as adopted, count(*) filter (where not is_own) as duplicates
       from known`
-  return row ?? { adopted: 0, duplicates: 0 }
-}
-
-/**
- * Which of the service ids have no charge yet. What has one is recorded, so that no transaction need lock its
- * task.
- */
-export async function findUncharged(db: SqlRunner, serviceIds: readonly string[]): Promise<Set<string>> {
-  const rows = await db<{ id: string }[]>`
-    select id from unnest(${serviceIds}::text[]) as f (id)
-    except
-    select c.service_id from charge c where c.service_id = any(${serviceIds}::text[])`
-  return new Set(rows.map((row) => row.id))
-}
-
-/** Those of the tasks that have no charge yet. */
-export async function keepUncharged<Task extends { readonly serviceId: string }>(
-  db: SqlRunner,
-  tasks: readonly Task[],
-): Promise<Task[]> {
-  const uncharged = await findUncharged(
-    db,
-    tasks.map((task) => task.serviceId),
-  )
-  return tasks.filter((task) => uncharged.has(task.serviceId))
+  return oneRow(rows)
 }
 
 /** `known`: the new facts of our tasks; `is_own` says whether the fact is the first of its task. */
 function known(created: readonly CreatedTask[]) {
+  const facts = created.map((task, place) => ({ ...task, place }))
+  const types = { taskId: 'uuid', serviceId: 'text', costMicros: 'bigint', place: 'int' }
   return sql`
     -- Materialized: the ids are few, where the planner would begin with all tasks.
     fact as materialized (
-      select distinct on (f.service_id) f.* from unnest(
-        ${created.map((task) => task.taskId)}::uuid[], ${created.map((task) => task.serviceId)}::text[],
-        ${created.map((task) => task.costMicros)}::bigint[]
-      ) with ordinality as f (task_id, service_id, told_micros, place)
+      select distinct on (f.service_id) f.* from ${sql.rows('f', facts, types)}
       where not exists (select from charge c where c.service_id = f.service_id)
       order by f.service_id, f.place
     ),
     known as (
-      select f.task_id, f.service_id, f.told_micros, k.target_id, k.slot, k.priority, k.depth, k.payers,
-        k.estimate_micros,
-        k.reserved_at, k.state in ('planned', 'posting') as is_reserved,
-        -- Null for a call that is answered at once (src/ledger/live-call.ts): its answer came, or it is lost.
-        (select endpoint_of(t.store, t.function) from target t where t.id = k.target_id) as endpoint,
-        coalesce(f.told_micros, k.estimate_micros) as cost_micros,
-        f.service_id = coalesce(k.service_id, first_value(f.service_id)
-          over (partition by f.task_id order by f.place)) as is_own,
-        k.state = 'dropped' and exists (
-          select from task o where o.target_id = k.target_id and o.slot = k.slot
-            and o.state <> 'dropped') as has_successor
-      from fact f join task k on k.id = f.task_id
+      select f.*, f.state = 'dropped' and not f.has_successor as comes_back
+      from (
+        select f.task_id, f.service_id, f.cost_micros as told_micros, k.target_id, k.slot, k.priority, k.depth,
+          k.payers, k.estimate_micros, k.reserved_at, k.state,
+          k.state in ('planned', 'posting') as is_reserved,
+          -- Null for a call that is answered at once (live-call.ts): its answer came, or it is lost.
+          (select endpoint_of(t.store, t.function) from target t where t.id = k.target_id) as endpoint,
+          coalesce(f.cost_micros, k.estimate_micros) as cost_micros,
+          f.service_id = coalesce(k.service_id, first_value(f.service_id)
+            over (partition by f.task_id order by f.place)) as is_own,
+          k.state = 'dropped' and exists (
+            select from task o where o.target_id = k.target_id and o.slot = k.slot
+              and o.state <> 'dropped') as has_successor
+        from fact f join task k on k.id = f.task_id
+      ) f
     )`
+}
+
+/**
+ * Those of some tasks whose service id has no charge yet. What has one is recorded, so that no transaction
+ * need lock its task.
+ */
+export async function keepUncharged<Task>(
+  db: SqlRunner,
+  tasks: readonly Task[],
+  idOf: (task: Task) => string,
+): Promise<Task[]> {
+  const rows = await db<{ id: string }[]>`
+    select distinct c.service_id as id from charge c where c.service_id = any(${tasks.map(idOf)}::text[])`
+  const charged = new Set(rows.map(({ id }) => id))
+  return tasks.filter((task) => !charged.has(idOf(task)))
 }
 
 /** What a complete list of the service says: the id of our task by the service's id. */
@@ -172,28 +153,19 @@ export async function adoptOrphans(
   >`
     select k.id as "taskId", f.service_id as "serviceId", k.post_id as "postId",
       case when k.attempt = f.attempt then k.service_id end as "knownId"
-    from unnest(${created.map((task) => task.taskId)}::uuid[], ${created.map((task) => task.attempt)}::int[],
-      ${created.map((task) => task.serviceId)}::text[])
-      as f (task_id, attempt, service_id)
+    from ${sql.rows('f', created, { taskId: 'uuid', attempt: 'int', serviceId: 'text' })}
     join task k on k.id = f.task_id
     where not exists (select from charge c where c.service_id = f.service_id)`
-  const isProven = ({ taskId, knownId }: (typeof orphans)[number]) =>
-    knownId === null || listed?.get(knownId) === taskId
-  const proven = orphans.filter(isProven)
+  const { proven = [], doubted = [] } = Object.groupBy(orphans, ({ taskId, knownId }) =>
+    knownId === null || listed?.get(knownId) === taskId ? 'proven' : 'doubted',
+  )
   const provenIds = new Set(proven.map((orphan) => orphan.serviceId))
-  const evidence = await adoptTasks(
-    tx,
-    created.filter((task) => provenIds.has(task.serviceId)),
-    overdueAfterMs,
-  )
-  await settleKnownPosts(
-    tx,
-    proven.flatMap((orphan) => orphan.postId ?? []),
-  )
-  await doubtIds(
-    tx,
-    orphans.flatMap((orphan) => (isProven(orphan) ? [] : (orphan.knownId ?? []))),
-  )
+  const provenTasks = created.filter((task) => provenIds.has(task.serviceId))
+  const evidence = await adoptTasks(tx, provenTasks, overdueAfterMs)
+  const postIds = proven.flatMap((orphan) => orphan.postId ?? [])
+  await settleKnownPosts(tx, postIds)
+  const doubtedIds = doubted.flatMap((orphan) => orphan.knownId ?? [])
+  await doubtIds(tx, doubtedIds)
   return evidence
 }
 

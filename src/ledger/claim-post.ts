@@ -7,7 +7,7 @@ import { oneRow } from '../db/one-row.ts'
 import { type Statement, sql } from '../db/sql.ts'
 import type { LISTING_SEARCH, ServiceFunction, Store } from '../service/functions.ts'
 import { describeUnsent, leaveUnsent } from './leave-unsent.ts'
-import { insertSpendChanges, newReservations, releasedReservations } from './money.ts'
+import { insertSpendChanges, newReservations, RESERVATION, releasedReservations } from './money.ts'
 import type { TagOrigin } from './tag.ts'
 
 /** Budgets that hold for all projects together, in micro-dollars; null is no limit of our own. */
@@ -40,45 +40,45 @@ export interface PostToClaim {
  * @returns the `project.id` of each project that pays for one of them
  */
 export async function lockPlannedTasks(tx: Transaction, postId: string): Promise<readonly number[]> {
-  const [row] = await tx<{ payers: number[] }[]>`
+  const { payers } = oneRow(
+    await tx<{ payers: number[] }[]>`
     select coalesce(array_agg(distinct y.project_id), '{}') as payers
     from (
       select k.payers from task k where k.post_id = ${postId} and k.state = 'planned' order by k.id
         for update
-    ) k cross join lateral unnest(k.payers) as y (project_id)`
-  return row?.payers ?? []
+    ) k cross join lateral unnest(k.payers) as y (project_id)`,
+  )
+  return payers
 }
 
-/** Which transitions a post needs before it may be sent. */
+/** Which transitions a post needs before it may be sent: most need none. */
 export interface PostReview {
   readonly hasStaleTasks: boolean
   readonly hasOutdatedReservations: boolean
   readonly isOverBudget: boolean
 }
 
-/** Asks in one cheap statement which of the transitions below a post needs: most need none. */
+/** Asks in one cheap statement which of the transitions below a post needs. */
 export async function reviewPost(
   tx: Transaction,
   post: PostToClaim,
-  budget: DayAndMonthBudget,
+  { maxDayMicros, maxMonthMicros }: DayAndMonthBudget,
 ): Promise<PostReview> {
-  const row = oneRow(
-    await tx<PostReview[]>`
+  const rows = await tx<PostReview[]>`
     with ${outdatedTasks(post)},
     ${staleTasks(post.id)}
     select exists (select from stale) as "hasStaleTasks",
       exists (select from outdated) as "hasOutdatedReservations",
       exists (select from payer where greatest(day_micros - daily_micros, month_micros - monthly_micros) > 0)
       or exists (
-        select from overall_money(storerank_now(), ${budget.maxDayMicros}::bigint,
-          ${budget.maxMonthMicros}::bigint)
+        select from overall_money(storerank_now(), ${maxDayMicros}::bigint, ${maxMonthMicros}::bigint)
         where used_micros > limit_micros
-      ) or (select max(estimate_micros) from mine)
-        > (select minute_limit_micros from account_usage order by fetched_at desc
-          limit 1) is true as "isOverBudget"`,
-  )
-  return row
+      ) or (select max(estimate_micros) from mine) > (${MINUTE_LIMIT}) is true as "isOverBudget"`
+  return oneRow(rows)
 }
+
+/** The account's spending limit per minute, where it has one. */
+const MINUTE_LIMIT = sql`select minute_limit_micros from account_usage order by fetched_at desc limit 1`
 
 /** `stale`: tasks of a post whose slot is over, or that no watch asks for any more. */
 function staleTasks(postId: string): Statement {
@@ -94,13 +94,12 @@ function staleTasks(postId: string): Statement {
 
 /**
  * `mine`, the tasks of a post; `payer`, the budgets of its payers; and `outdated`, tasks whose reservation
- * stands in another day, by UTC or by a payer's time zone, or is less than they would cost now. The latest
- * day of all payers comes first: most reservations stand in it.
+ * stands in another day, by UTC or by a payer's time zone, or is less than they would cost now.
  */
 function outdatedTasks(post: PostToClaim): Statement {
   return sql`
     mine as (
-      select k.id, k.priority, k.depth, k.payers, k.estimate_micros, k.reserved_at from task k
+      select k.id, k.priority, k.depth, ${RESERVATION} from task k
       where k.post_id = ${post.id} and k.state = 'planned'
     ),
     -- Materialized: the view of prices is read once, and not for each task.
@@ -108,45 +107,33 @@ function outdatedTasks(post: PostToClaim): Statement {
       select p.priority, p.unit_results, p.unit_micros from unit_price p where p.store = ${post.store}
         and p.function = ${post.function}
     ),
-    payer as (select * from project_money(storerank_now(), ${post.payers}::int[])),
-    utc as (select date_trunc('day', storerank_now(), 'UTC') as day_begins),
+    payer as materialized (select * from project_money(storerank_now(), ${post.payers}::int[])),
     outdated as (
-      select m.id, m.payers, m.estimate_micros, m.reserved_at,
-        greatest(m.estimate_micros, task_price(m.depth, p.unit_results, p.unit_micros)) as price_micros
+      select m.id, m.payers, m.estimate_micros, m.reserved_at, greatest(m.estimate_micros, n.micros)
+        as price_micros
       from mine m join price p on p.priority = m.priority
-      where m.estimate_micros < task_price(m.depth, p.unit_results, p.unit_micros)
-        or (m.reserved_at < (select greatest(utc.day_begins, (select max(y.day_begins) from payer y))
-          from utc)
-          and m.reserved_at < (
-            select greatest(utc.day_begins, (select max(y.day_begins) from payer y
-              where y.project_id = any (m.payers))) from utc))
+      cross join lateral (select task_price(m.depth, p.unit_results, p.unit_micros) as micros) n
+      where m.estimate_micros < n.micros
+        or m.reserved_at < (select greatest(date_trunc('day', storerank_now(), 'UTC'), max(y.day_begins))
+          from payer y where y.project_id = any(m.payers))
     )`
 }
 
 /**
  * Takes out tasks whose slot is over and tasks that no watch asks for any more. What somebody still owes
- * becomes a gap. A task with a status code was charged before, and fails: the next plan would buy its slot
- * again from the first attempt. A task that was adopted meanwhile is `posted`, and is left alone.
+ * becomes a gap. A task that was adopted meanwhile is `posted`, and is left alone.
  */
 export async function dropStaleTasks(tx: Transaction, postId: string): Promise<void> {
   const ownProblem = sql`coalesce(s.problem, (select p.problem from post p where p.id = ${postId}))`
   await tx`
     with ${staleTasks(postId)},
-    failed as (
-      update task k set state = 'failed', ended_at = clock_timestamp(), problem = case when s.is_over
-        then ${describeUnsent(sql`k.problem`)}
-        else 'No watch asks for it any more, and it was not posted again after: ' || k.problem end
-      from stale s where k.id = s.id and k.state = 'planned' and s.status_code is not null
-      returning k.payers, k.estimate_micros, k.reserved_at
-    ),
     leaving as (
-      select s.id, null::text as cut,
-        ${describeUnsent(ownProblem)} as problem
-      from stale s where s.status_code is null
+      select s.id, null::text as cut, ${describeUnsent(ownProblem)} as problem,
+        case when s.status_code is null then null when s.is_over then ${describeUnsent(sql`s.problem`)}
+          else 'No watch asks for it any more, and it was not posted again after: ' || s.problem end as failure
+      from stale s
     ),
-    ${leaveUnsent()},
-    moved as (${releasedReservations('failed')} union all ${releasedReservations('gone')}),
-    ${insertSpendChanges}
+    ${leaveUnsent()}
     select`
 }
 
@@ -157,10 +144,9 @@ export async function renewReservations(tx: Transaction, post: PostToClaim): Pro
     renewed as (
       update task k set estimate_micros = o.price_micros, reserved_at = storerank_now()
       from outdated o where k.id = o.id and k.state = 'planned'
-      returning k.payers, k.estimate_micros, k.reserved_at
+      returning ${RESERVATION}
     ),
-    moved as (${releasedReservations('outdated')} union all ${newReservations('renewed')}),
-    ${insertSpendChanges}
+    ${insertSpendChanges(releasedReservations('outdated'), newReservations('renewed'))}
     select`
 }
 
@@ -189,10 +175,7 @@ function overBudget(post: PostToClaim, budget: DayAndMonthBudget): Statement {
       select max(used_micros - limit_micros) as micros
       from overall_money(storerank_now(), ${budget.maxDayMicros}::bigint, ${budget.maxMonthMicros}::bigint)
     ),
-    too_dear as (
-      select id from mine where estimate_micros > (select minute_limit_micros from account_usage
-        order by fetched_at desc limit 1)
-    ),
+    too_dear as (select id from mine where estimate_micros > (${MINUTE_LIMIT})),
     by_project as (
       select distinct id from (
         select s.id, o.micros, sum(s.micros) over (partition by s.project_id order by s.place)
@@ -206,17 +189,13 @@ function overBudget(post: PostToClaim, budget: DayAndMonthBudget): Statement {
       select m.id, sum(m.estimate_micros) over (order by m.place) - m.estimate_micros as before
       from mine m where m.id not in (select id from gone_before)
     ),
-    freed_before as (
-      select coalesce(sum(m.estimate_micros), 0) as micros from mine m
-        where m.id in (select id from gone_before)
-    ),
     verdict as (
       select id, 'dearer_than_overall_budget' as reason from too_dear
       union all
       select id, 'project_budget' from by_project where id not in (select id from too_dear)
       union all
-      select l.id, 'overall_budget' from left_over l, over_all o, freed_before f
-        where l.before < o.micros - f.micros
+      select id, 'overall_budget' from left_over, over_all o where before < o.micros - (
+        select coalesce(sum(estimate_micros), 0) from mine where id in (select id from gone_before))
     )`
 }
 
@@ -224,8 +203,7 @@ function overBudget(post: PostToClaim, budget: DayAndMonthBudget): Statement {
  * Drops tasks, the least urgent first, until the reservations fit the budgets again. The budget of each payer
  * comes first. What these drops free counts for the budgets of all projects together, which come second.
  * Tasks dearer than the account's limit per minute are dropped too. Their slots are due again, with the
- * reason, so that the next plan buys them when a project can pay. A task that was charged before ends as
- * `failed`.
+ * reason, so that the next plan buys them when a project can pay.
  */
 export async function dropTasksOverBudget(
   tx: Transaction,
@@ -234,19 +212,12 @@ export async function dropTasksOverBudget(
 ): Promise<void> {
   await tx`
     with ${overBudget(post, budget)},
-    failed as (
-      update task k set state = 'failed', ended_at = clock_timestamp(),
-        problem = 'No budget was left to post it again after: ' || k.problem
-      from verdict v where k.id = v.id and k.state = 'planned' and k.status_code is not null
-      returning k.payers, k.estimate_micros, k.reserved_at
-    ),
     leaving as (
-      select m.id, v.reason as cut, null::text as problem from mine m join verdict v using (id)
-        where m.status_code is null
+      select m.id, v.reason as cut, null::text as problem, case when m.status_code is not null
+        then 'No budget was left to post it again after: ' || m.problem end as failure
+      from mine m join verdict v using (id)
     ),
-    ${leaveUnsent()},
-    moved as (${releasedReservations('failed')} union all ${releasedReservations('gone')}),
-    ${insertSpendChanges}
+    ${leaveUnsent()}
     select`
 }
 
@@ -257,7 +228,7 @@ export async function dropTasksOverBudget(
  * @returns false when not even the first task fits now
  */
 export async function applyMinuteSpendLimit(tx: Transaction, postId: string): Promise<boolean> {
-  const [row] = await tx<{ fits: boolean }[]>`
+  const rows = await tx<{ fits: boolean }[]>`
     with minute as (
       select u.minute_limit_micros - (
         select coalesce(sum(p.micros), 0) from post p where p.state in ('sending', 'unknown')
@@ -265,7 +236,7 @@ export async function applyMinuteSpendLimit(tx: Transaction, postId: string): Pr
         select coalesce(sum(p.micros), 0) from post p
         where p.state = 'settled' and p.settled_at > (select clock_timestamp() - interval '60.5 seconds')
       ) as left_micros
-      from (select minute_limit_micros from account_usage order by fetched_at desc limit 1) u
+      from (${MINUTE_LIMIT}) u
       where u.minute_limit_micros is not null
     ),
     mine as (
@@ -279,7 +250,7 @@ export async function applyMinuteSpendLimit(tx: Transaction, postId: string): Pr
         and exists (select from mine where not is_beyond)
     )
     select not coalesce(bool_and(is_beyond), false) as fits from mine`
-  return row?.fits ?? true
+  return oneRow(rows).fits
 }
 
 /**
@@ -299,21 +270,20 @@ export async function readPostsInFlight(
   tx: Transaction,
   { store, function: fn }: Pick<PostToClaim, 'store' | 'function'>,
 ): Promise<{ readonly sending: number; readonly unknown: number }> {
-  const [row] = await tx<{ sending: number; unknown: number }[]>`
+  const rows = await tx<{ sending: number; unknown: number }[]>`
     select count(*) filter (where state = 'sending') as sending, count(*)
       filter (where state = 'unknown') as unknown
     from post where state in ('sending', 'unknown') and store = ${store} and function = ${fn}`
-  return row ?? { sending: 0, unknown: 0 }
+  return oneRow(rows)
 }
 
 /** Settles the post if it has no `planned` task. Returns whether it had none. */
 export async function settleEmptyPost(tx: Transaction, postId: string): Promise<boolean> {
-  const rows = await tx`
+  const { count } = await tx`
     update post set state = 'settled', settled_at = clock_timestamp(), micros = 0
     where id = ${postId} and not exists (select from task k where k.post_id = ${postId}
-      and k.state = 'planned')
-    returning id`
-  return rows.length > 0
+      and k.state = 'planned')`
+  return count > 0
 }
 
 export interface ClaimStamp {

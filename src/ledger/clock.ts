@@ -1,8 +1,8 @@
 /**
- * The database's clock beside the service's, where they differ (`clock_ahead`): what is bought and what is
- * over goes by both.
+ * By which clock slots run and money counts. Where the database's clock and the service's differ
+ * (`clock_ahead`), what is bought and what is over goes by both.
  */
-import type { SqlRunner } from '../db/database.ts'
+import type { SqlRunner, Transaction } from '../db/database.ts'
 import { type Statement, sql } from '../db/sql.ts'
 
 /** Whether a slot runs by the service's clock too: one that is hours ahead shows another day. */
@@ -19,4 +19,21 @@ export function presentOfSlots(): Statement {
 export async function readWrongClock(db: SqlRunner): Promise<string | null> {
   const [row] = await db<{ message: string | null }[]>`select message from open_work where kind = 'clock'`
   return row?.message ?? null
+}
+
+/**
+ * Notes where the time zone of a project was changed: its money counts by the new one from the hour after the
+ * next on, when every transaction that reads the old one has ended. A project that was copied without
+ * triggers gets its first row here. The caller holds the ledger's lock.
+ */
+export async function followTimeZones(tx: Transaction): Promise<void> {
+  await tx`
+    insert into money_zone (project_id, since, timezone)
+    select p.id, case when last.timezone is null then '-infinity'
+      else date_trunc('hour', storerank_now(), 'UTC') + interval '2 hours' end, p.timezone
+    from project p left join lateral (
+      select m.timezone from money_zone m where m.project_id = p.id order by m.since desc limit 1
+    ) last on true
+    where last.timezone is distinct from p.timezone
+    on conflict (project_id, since) do update set timezone = excluded.timezone`
 }

@@ -3,13 +3,12 @@
  * these common table expressions, so that history, task state and refund are one.
  */
 import { type Statement, sql } from '../db/sql.ts'
-import { insertSpendChanges } from './money.ts'
+import { insertSpendChanges, newCharges } from './money.ts'
 
 /**
  * Ends the task of each result as `collected`, and refunds the billing units that were paid for and not
- * returned, split like the charge (spec: Task posting, rule 3). The unit is the one by which the service
- * bills now. Tasks are locked in the order of their ids, so that two batches that share tasks cannot
- * deadlock. A result whose task is not `posted` is not in `collected`, so a result is stored once.
+ * returned, split like the charge (spec: Task posting, rule 3), by the unit that the service bills now. A
+ * result whose task is not `posted` is not in `collected`, so a result is stored once.
  *
  * Takes `result` (service_id, status_code, problem, results_returned); gives `collected` (id, service_id,
  * target_id, slot, depth), one row for each result to be stored.
@@ -51,6 +50,5 @@ export function collectTasks(): Statement {
       on conflict do nothing
       returning project_id, at, kind, amount_micros
     ),
-    moved as (select project_id, at, kind, amount_micros as micros from refunded),
-    ${insertSpendChanges}`
+    ${insertSpendChanges(newCharges('refunded'))}`
 }

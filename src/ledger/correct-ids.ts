@@ -30,11 +30,8 @@ export async function correctIds(
   if (others.length === 0) return
   const tasksById = toListedIds(listed)
   const unlisted = others.filter(({ taskId, oldId }) => tasksById.get(oldId) !== taskId)
-  const wrong = keepMovable(
-    await addEarlierAttempts(db.sql, listed, [
-      ...new Map(unlisted.map((other) => [other.taskId, other])).values(),
-    ]),
-  )
+  const onePerTask = [...new Map(unlisted.map((other) => [other.taskId, other])).values()]
+  const wrong = keepMovable(await addEarlierAttempts(db.sql, listed, onePerTask))
   if (wrong.length === 0) return
   await db.begin((tx) => moveIds(tx, wrong))
   log?.warn({ tasks: wrong.length }, "ids of tasks were wrong, and are corrected by the service's own list")
@@ -62,16 +59,10 @@ async function addEarlierAttempts(
   const left = new Set(wrong.map(({ oldId }) => oldId))
   const blocking = wrong.filter(({ isTaken, newId }) => isTaken && !left.has(newId)).map(({ newId }) => newId)
   if (blocking.length === 0) return wrong
-  const earlier = await findEarlierIds(db, listed, blocking)
-  const given = new Set(wrong.map(({ newId }) => newId))
-  const added: WrongId[] = []
-  for (const each of earlier) {
-    if (left.has(each.oldId) || given.has(each.newId)) continue
-    left.add(each.oldId)
-    given.add(each.newId)
-    added.push(each)
-  }
-  return added.length === 0 ? wrong : addEarlierAttempts(db, listed, [...wrong, ...added])
+  const all = [...wrong]
+  for (const each of await findEarlierIds(db, listed, blocking))
+    if (!all.some(({ oldId, newId }) => oldId === each.oldId || newId === each.newId)) all.push(each)
+  return all.length === wrong.length ? wrong : addEarlierAttempts(db, listed, all)
 }
 
 /** Earlier attempts that are charged under one of the ids, and listed under another one without a charge. */
@@ -92,9 +83,7 @@ function findEarlierIds(
 }
 
 function listedRows(listed: readonly CreatedTask[]) {
-  return sql`unnest(${listed.map((task) => task.taskId)}::uuid[],
-    ${listed.map((task) => task.attempt)}::int[],
-    ${listed.map((task) => task.serviceId)}::text[]) as l (task_id, attempt, service_id)`
+  return sql.rows('l', listed, { taskId: 'uuid', attempt: 'int', serviceId: 'text' })
 }
 
 /** An id that has a charge moves to another task only when the task that has it leaves it as well. */

@@ -39,14 +39,17 @@ export interface AskedTask {
 }
 
 /**
- * The column `asked` of a FetchItem, of the task `k` and its target `t`. A task that was recovered is
- * `posted` since then, and reserved when it was sent.
+ * Columns of a FetchItem, of the task `k` and its target `t`. A task that was recovered is `posted` since
+ * then, and reserved when it was sent.
  */
-export const ASKED_COLUMN = sql`
+export const FETCH_COLUMNS = sql`k.html, t.store, t.function, k.depth,
     jsonb_build_object('taskId', k.id, 'attempt', k.attempt, 'subject', t.subject, 'category', t.category,
       'locationCode', t.location_code, 'languageCode', t.language_code,
       'ageMs', ceil(extract(epoch from clock_timestamp() - least(k.posted_at, k.reserved_at)) * 1000)
     ) as asked`
+
+/** The other columns of one that is asked for by its id. */
+export const BY_ID = sql`null as path, 'advanced' as kind, null as "htmlPath"`
 
 /** A row of a ready list, or a pingback. */
 export interface ReadyTask {
@@ -58,28 +61,25 @@ export interface ReadyTask {
 }
 
 const OVERDUE_AT_ONCE = 1_000
+const LEASE = sql`make_interval(secs => ${TIMINGS.leaseMs / 1000})`
+const IS_FREE = sql`(k.fetching_until is null or k.fetching_until < clock_timestamp())`
 
 /**
  * Leases the tasks that are `posted` and not leased. Tasks that another transaction has locked are skipped.
  */
 export async function leaseReadyTasks(tx: Transaction, ready: readonly ReadyTask[]): Promise<FetchItem[]> {
   return tx<FetchItem[]>`
-    with ready as (
-      select * from unnest(${ready.map((task) => task.id)}::text[], ${ready.map((task) => task.path)}::text[],
-        ${ready.map((task) => task.kind)}::text[], ${ready.map((task) => task.htmlPath)}::text[])
-        as r (service_id, path, kind, html_path)
-    ),
-    free as (
-      select k.id, r.path, r.kind, r.html_path from ready r join task k using (service_id)
-      where k.state = 'posted' and (k.fetching_until is null or k.fetching_until < clock_timestamp())
+    with free as (
+      select k.id, r.path, r.kind, r.html_path
+      from ${sql.rows('r', ready, { id: 'text', path: 'text', kind: 'text', htmlPath: 'text' })}
+      join task k on k.service_id = r.id
+      where k.state = 'posted' and ${IS_FREE}
       for update of k skip locked
     )
-    update task k set fetching_until = clock_timestamp() + make_interval(secs => ${TIMINGS.leaseMs / 1000})
+    update task k set fetching_until = clock_timestamp() + ${LEASE}
     from free f, target t
     where k.id = f.id and t.id = k.target_id
-    returning k.service_id as "serviceId", f.path, f.kind, k.html, f.html_path as "htmlPath", t.store,
-      t.function, k.depth,
-      ${ASKED_COLUMN}`
+    returning k.service_id as "serviceId", f.path, f.kind, f.html_path as "htmlPath", ${FETCH_COLUMNS}`
 }
 
 /** Tasks that were posted or leased by a clock which was ahead, and is set right, wait for it no longer. */
@@ -88,7 +88,7 @@ export async function endLeasesOfFuture(db: SqlRunner): Promise<void> {
     update task set fetching_until = null, posted_at = least(posted_at, clock_timestamp()),
       ask_at = ask_at - greatest(posted_at - clock_timestamp(), interval '0')
     where attempt > 0 and state = 'posted' and (posted_at > clock_timestamp() or problem is null
-      and fetching_until > clock_timestamp() + make_interval(secs => ${TIMINGS.leaseMs / 1000}))`
+      and fetching_until > clock_timestamp() + ${LEASE})`
 }
 
 /**
@@ -102,18 +102,15 @@ export async function leaseOverdueTasks(tx: Transaction, patience: number): Prom
       select k.id from task k
       -- A subquery, because a volatile function is no bound of an index scan.
       where k.attempt > 0 and k.state = 'posted' and k.ask_at < (select clock_timestamp())
-        and k.posted_at + (k.ask_at - k.posted_at) * ${patience}::float8 < clock_timestamp()
-        and (k.fetching_until is null or k.fetching_until < clock_timestamp())
+        and k.posted_at + (k.ask_at - k.posted_at) * ${patience}::float8 < clock_timestamp() and ${IS_FREE}
       order by k.ask_at limit ${OVERDUE_AT_ONCE} for update skip locked
     )
-    update task k set fetching_until = clock_timestamp() + make_interval(secs => ${TIMINGS.leaseMs / 1000}),
+    update task k set fetching_until = clock_timestamp() + ${LEASE},
       ask_at = clock_timestamp() + least(interval '1 day',
         greatest(make_interval(secs => ${TIMINGS.askAgainFromMs / 1000}), clock_timestamp() - k.posted_at))
     from overdue o, target t
     where k.id = o.id and t.id = k.target_id
-    returning k.service_id as "serviceId", null as path, 'advanced' as kind, k.html, null as "htmlPath",
-      t.store, t.function,
-      k.depth, ${ASKED_COLUMN}`
+    returning k.service_id as "serviceId", ${BY_ID}, ${FETCH_COLUMNS}`
 }
 
 export interface Endpoint {
@@ -124,12 +121,11 @@ export interface Endpoint {
 /**
  * Endpoints with tasks that are not leased, or with unknown posts. Only these are asked, because all ready
  * lists share 20 calls a minute. The index of posted tasks is read from its end, where the newest are, and
- * for each endpoint up to the first task that is not leased: what waits behind it is not read.
+ * for each endpoint up to the first task that is not leased.
  */
 export async function listOutstandingEndpoints(db: SqlRunner): Promise<Endpoint[]> {
   const next = sql`select k.endpoint, k.target_id from task k
-      where k.attempt > 0 and k.state = 'posted'
-        and (k.fetching_until is null or k.fetching_until < clock_timestamp())`
+      where k.attempt > 0 and k.state = 'posted' and ${IS_FREE}`
   return db<Endpoint[]>`
     with recursive awaited as (
       (${next} and k.endpoint is not null order by k.endpoint desc limit 1)

@@ -1,26 +1,31 @@
 /** Planned tasks that leave the ledger unsent: their reservations end, and their slots are due again. */
 import type { Transaction } from '../db/database.ts'
+import { oneRow } from '../db/one-row.ts'
 import { type Statement, sql } from '../db/sql.ts'
 import { presentOfSlots } from './clock.ts'
-import { insertSpendChanges, releasedReservations } from './money.ts'
+import { insertSpendChanges, RESERVATION, releasedReservations } from './money.ts'
 
-/** Why a slot is a gap whose task was never sent. */
-const UNSENT = 'It was planned, but its slot ended before it could be sent.'
-
-/** What a person reads of an unsent task: that, and what the service or a claim said of it. */
+/** What a person reads of an unsent task, with what the service or a claim said of it. */
 export function describeUnsent(problem: Statement): Statement {
-  return sql`concat_ws(' ', ${UNSENT}::text, ${problem})`
+  return sql`concat_ws(' ', 'It was planned, but its slot ended before it could be sent.', ${problem})`
 }
 
 /**
- * Common table expressions over `leaving (id, cut, problem)`, planned tasks that are locked. They end in
- * `gone`, with the columns that `releasedReservations` takes. A task that was sent before stays as `dropped`,
- * because the service may still name its tag; the others are deleted. The slot goes on for as long as a watch
- * asks for it, also one that began after the task was planned.
+ * Common table expressions over `leaving (id, cut, problem, failure)`, planned tasks that are locked. One with
+ * a `failure` was charged before, and fails by it: the next plan would buy its slot again from the first
+ * attempt. Of the others, one that was sent before stays as `dropped`, because the service may still name its
+ * tag, and the rest is deleted; their slots go on for as long as a watch asks for them, also one that began
+ * after the task was planned.
  */
 export function leaveUnsent(): Statement {
-  const leaves = sql`k.id = any(array(select id from leaving)) and k.state = 'planned'`
+  const leaves = sql`k.id = any(array(select id from leaving where failure is null)) and k.state = 'planned'`
   return sql`
+    failed as (
+      update task k set state = 'failed', ended_at = clock_timestamp(), problem = l.failure from leaving l
+      where k.id = l.id and k.state = 'planned'
+        and k.id = any(array(select id from leaving where failure is not null))
+      returning ${RESERVATION}
+    ),
     kept as (
       update task k set state = 'dropped', ended_at = clock_timestamp(), post_id = null where ${leaves}
         and k.attempt > 1 returning k.*
@@ -35,50 +40,40 @@ export function leaveUnsent(): Statement {
           where p.target_id = g.target_id and p.ended_at is null
             and slot_of(p.every, (select storerank_now())) = g.slot)),
         g.priority, coalesce((select t.captured_at from target t where t.id = g.target_id), '-infinity'),
-          cardinality(g.payers),
-        l.cut, case when l.cut is not null then g.estimate_micros end, l.problem
+        cardinality(g.payers), l.cut, case when l.cut is not null then g.estimate_micros end, l.problem
       from gone g join leaving l using (id)
       on conflict (target_id, slot) do update set ends_at = greatest(due_slot.ends_at, excluded.ends_at),
-        cut = excluded.cut,
-        price_micros = excluded.price_micros, short_of = null, problem = excluded.problem
-    )`
+        cut = excluded.cut, price_micros = excluded.price_micros, short_of = null, problem = excluded.problem
+    ),
+    ${insertSpendChanges(releasedReservations('failed'), releasedReservations('gone'))}`
 }
 
 /**
- * `close`: planned tasks whose slot is over leave the ledger, a bounded number at a time. One that was
- * charged before fails, which writes its gap. The caller holds the ledger's lock.
+ * `close`: planned tasks whose slot is over leave the ledger, a bounded number at a time. The caller holds the
+ * ledger's lock.
  * @returns how many; zero when none is left
  */
 export async function closeUnsentTasks(tx: Transaction, limit: number): Promise<number> {
-  const [row] = await tx<{ tasks: number }[]>`
-    with over as (
-      select k.id, k.status_code, coalesce((select p.problem from post p where p.id = k.post_id),
-        k.problem) as problem from task k
-      where k.id = any(array(
-        (select id from task where attempt > 0 and state = 'planned' and post_id is not null
-          and slot_ends_at <= ${presentOfSlots()}
-          order by slot_ends_at limit ${limit})
-        union all
-        (select id from task where attempt > 0 and state = 'planned' and post_id is null
-          and slot_ends_at <= ${presentOfSlots()}
-          order by slot_ends_at limit ${limit})))
-      order by k.id for update
+  // By the index of packed tasks, and by that of the others.
+  const [packed, unpacked] = [sql`is not null`, sql`is null`].map(
+    (isPacked) => sql`
+      (select id from task where attempt > 0 and state = 'planned' and post_id ${isPacked}
+        and slot_ends_at <= ${presentOfSlots()} order by slot_ends_at limit ${limit})`,
+  ) as [Statement, Statement]
+  const { tasks } = oneRow(
+    await tx<{ tasks: number }[]>`
+    with leaving as (
+      select k.id, null::text as cut, u.problem, case when k.status_code is not null then u.problem end
+        as failure
+      from task k cross join lateral (
+        select ${describeUnsent(sql`coalesce((select p.problem from post p where p.id = k.post_id),
+          k.problem)`)} as problem
+      ) u
+      where k.id = any(array(${packed} union all ${unpacked}))
+      order by k.id for update of k
     ),
-    failed as (
-      update task k set state = 'failed', ended_at = clock_timestamp(),
-        problem = ${describeUnsent(sql`o.problem`)}
-      from over o
-      where k.id = o.id and o.status_code is not null and k.state = 'planned'
-        and k.id = any(array(select id from over))
-      returning k.payers, k.estimate_micros, k.reserved_at
-    ),
-    leaving as (
-      select id, null::text as cut, ${describeUnsent(sql`problem`)} as problem from over
-        where status_code is null
-    ),
-    ${leaveUnsent()},
-    moved as (${releasedReservations('failed')} union all ${releasedReservations('gone')}),
-    ${insertSpendChanges}
-    select count(*) as tasks from over`
-  return row?.tasks ?? 0
+    ${leaveUnsent()}
+    select count(*) as tasks from leaving`,
+  )
+  return tasks
 }

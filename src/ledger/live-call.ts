@@ -5,9 +5,10 @@
  * (`dropStaleTasks`). Its result is for the one who asked, so that it is `collected` once it is charged.
  */
 import type { Transaction } from '../db/database.ts'
+import { oneRow } from '../db/one-row.ts'
 import { LISTING_SEARCH, type Store } from '../service/functions.ts'
 import type { PostToClaim } from './claim-post.ts'
-import { insertSpendChanges, newReservations, releasedReservations } from './money.ts'
+import { insertSpendChanges, newReservations, RESERVATION, releasedReservations } from './money.ts'
 
 export interface LiveCall {
   readonly store: Store
@@ -19,10 +20,6 @@ export interface LiveCall {
   readonly estimateMicros: number
 }
 
-/** No place and no language: a listing is of the whole store. */
-const NO_LOCATION = 0
-const NO_LANGUAGE = ''
-
 /**
  * Makes the task and its post, with the money reserved. The caller holds the ledger's lock, and tests the
  * budgets next.
@@ -32,19 +29,15 @@ export async function planCall(
   { store, subject, project, estimateMicros }: LiveCall,
 ): Promise<PostToClaim> {
   await tx`insert into project (name) values (${project}) on conflict (name) do nothing`
-  const [made] = await tx<{ id: string; payers: number[] }[]>`
-    with target as (
-      select target_of(${store}, ${LISTING_SEARCH}, ${subject}, ${NO_LOCATION}, ${NO_LANGUAGE}) as id
-    ),
+  const rows = await tx<{ id: string; payers: number[] }[]>`
+    -- No place and no language: a listing is of the whole store.
+    with target as (select target_of(${store}, ${LISTING_SEARCH}, ${subject}, 0, '') as id),
     slot as (
       -- The tag has it in whole seconds, and no two searches for the same have one.
       select greatest(date_trunc('second', storerank_now()), max(k.slot) + interval '1 second') as at
       from target t left join task k on k.target_id = t.id
     ),
-    made as (
-      insert into post (store, function) values (${store}, ${LISTING_SEARCH})
-      returning id
-    ),
+    made as (insert into post (store, function) values (${store}, ${LISTING_SEARCH}) returning id),
     inserted as (
       insert into task (target_id, slot, slot_ends_at, priority, estimate_micros, payers, reserved_at,
         post_id)
@@ -53,11 +46,9 @@ export async function planCall(
       from target t, slot s, made m, project p where p.name = ${project}
       returning payers, estimate_micros, reserved_at
     ),
-    moved as (${newReservations('inserted')}),
-    ${insertSpendChanges}
+    ${insertSpendChanges(newReservations('inserted'))}
     select m.id, i.payers from made m, inserted i`
-  if (made === undefined) throw new Error('The project of a search is gone.')
-  return { ...made, store, function: LISTING_SEARCH }
+  return { ...oneRow(rows), store, function: LISTING_SEARCH }
 }
 
 /** Takes a call out that was not sent: no byte of its tag has left. */
@@ -65,9 +56,8 @@ export async function dropCall(tx: Transaction, postId: string): Promise<void> {
   await tx`
     with deleted as (
       delete from task k where k.post_id = ${postId} and k.state = 'posting'
-      returning k.payers, k.estimate_micros, k.reserved_at
+      returning ${RESERVATION}
     ),
-    moved as (${releasedReservations('deleted')}),
-    ${insertSpendChanges}
+    ${insertSpendChanges(releasedReservations('deleted'))}
     select`
 }

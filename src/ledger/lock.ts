@@ -8,12 +8,10 @@ import { ConfigurationError } from '../errors.ts'
 import { TIMINGS } from '../timings.ts'
 
 /**
- * Locks the one row of `ledger`, and folds what other transactions have added to `spend`.
- * Readers and editors have no right to that row, so that no login of theirs can stop the runners.
- *
- * The lock is a statement of its own, so that the statements after it see what the last holder committed. The
- * transaction's business time is the instant of the lock from then on. By the instant of its begin, a
- * transaction that waited past midnight would reserve money of the day before.
+ * Locks the one row of `ledger`, to which readers and editors have no right, and folds what other
+ * transactions have added to `spend`. The lock is a statement of its own, so that the statements after it see
+ * what the last holder committed. The transaction's business time is the instant of the lock from then on: by
+ * that of its begin, one that waited past midnight would reserve money of the day before.
  */
 export async function lockLedger(tx: Transaction): Promise<void> {
   const rows = await tx`select from ledger for update`
@@ -51,24 +49,6 @@ export function withLedgerLock<T>(
 }
 
 /**
- * Notes that the slots that begin up to an instant are opened (`due_slot`). The caller holds the lock.
- * @param horizon as Postgres writes it
- */
-export async function noteOpened(tx: Transaction, horizon: string): Promise<void> {
-  await tx`update ledger set opened_to = greatest(opened_to, ${horizon}::text::timestamptz)`
-}
-
-/**
- * Notes, where nothing is opened yet, that intervals go on so many milliseconds ahead: until then the periods
- * that there are now are opened. The caller holds the lock.
- */
-export async function noteFirstOpening(tx: Transaction, aheadMs: number): Promise<void> {
-  await tx`
-    update ledger set opened_to = storerank_now() + make_interval(secs => ${aheadMs / 1000})
-    where opened_to = '-infinity'`
-}
-
-/**
  * Locks the open tasks of posts and the named tasks, in the order of their ids. A transaction that changes
  * several tasks does so before it changes the first of them, and before it locks a post.
  */
@@ -90,4 +70,19 @@ export async function lockTasksOfPosts(
 /** Locks the tasks of service ids in the order of their own ids, before the first of them changes. */
 export async function lockTasks(tx: Transaction, serviceIds: readonly string[]): Promise<void> {
   await tx`select from task where service_id = any(${serviceIds}::text[]) order by id for update`
+}
+
+/**
+ * Notes that the slots that begin up to an instant are opened (`due_slot`). The caller holds the lock.
+ * @param horizon as Postgres writes it
+ */
+export async function noteOpened(tx: Transaction, horizon: string): Promise<void> {
+  await tx`update ledger set opened_to = greatest(opened_to, ${horizon}::text::timestamptz)`
+}
+
+/** The same, where nothing is opened yet, of the periods that there are now. */
+export async function noteFirstOpening(tx: Transaction): Promise<void> {
+  await tx`
+    update ledger set opened_to = storerank_now() + make_interval(secs => ${TIMINGS.openAheadMs / 1000})
+    where opened_to = '-infinity'`
 }

@@ -1,37 +1,40 @@
 /**
- * How a transition moves money: its relation `moved` says what, and `booked` adds it to the totals by project
- * and day in the same statement. A reservation is the estimate of a task that is `planned` or `posting`,
- * split among its payers by `share_of`.
+ * How a transition moves money: it adds what it reserves, releases and charges to the totals by project and
+ * day in its own statement. A reservation is the estimate of a task that is `planned` or `posting`, split
+ * among its payers by `share_of`.
  */
 import { type Statement, sql } from '../db/sql.ts'
 
-/**
- * A select for `moved`: ends the reservations of the tasks of a relation.
- * @param relation has the columns payers, estimate_micros and reserved_at
- */
-export function releasedReservations(relation: string): Statement {
+/** What a relation of tasks returns for `releasedReservations` and `newReservations`. */
+export const RESERVATION = sql`k.payers, k.estimate_micros, k.reserved_at`
+
+/** Ends the reservations of the tasks of a relation. */
+export const releasedReservations = (relation: string): Statement => reservations(relation, sql`-`)
+
+/** The reservations of the tasks of a relation. */
+export const newReservations = (relation: string): Statement => reservations(relation, sql``)
+
+function reservations(relation: string, sign: Statement): Statement {
   return sql`
     select y.project_id, r.reserved_at as at, 'reserved' as kind,
-      -share_of(r.estimate_micros, cardinality(r.payers), y.place) as micros
+      ${sign}share_of(r.estimate_micros, cardinality(r.payers), y.place) as micros
     from ${sql.identifier(relation)} r
     cross join lateral unnest(r.payers) with ordinality as y (project_id, place)`
 }
 
-/** A select for `moved`: the reservations of the tasks of a relation with the same columns. */
-export function newReservations(relation: string): Statement {
-  return sql`
-    select y.project_id, r.reserved_at as at, 'reserved' as kind,
-      share_of(r.estimate_micros, cardinality(r.payers), y.place) as micros
-    from ${sql.identifier(relation)} r
-    cross join lateral unnest(r.payers) with ordinality as y (project_id, place)`
+/** The rows of `charge` that a relation has inserted. */
+export function newCharges(relation: string): Statement {
+  return sql`select project_id, at, kind, amount_micros as micros from ${sql.identifier(relation)}`
 }
 
 /**
- * The common table expression `booked`, which adds `moved (project_id, at, kind, micros)` to the totals of
- * the days on which it counts. `kind` is reserved, or that of a charge. It inserts and locks nothing:
- * transitions of the same day never wait for each other, and the holder of the ledger's lock folds.
+ * Common table expressions that add moves (project_id, at, kind, micros) to the totals of the days on which
+ * they count. `kind` is reserved, or that of a charge. They insert and lock nothing: transitions of the same
+ * day never wait for each other, and the holder of the ledger's lock folds.
  */
-export const insertSpendChanges = sql`
+export function insertSpendChanges(...moves: readonly Statement[]): Statement {
+  return sql`
+    moved as (${sql.join(moves, ' union all ')}),
     booked as (
       insert into spend (scope, begins_at, ends_at, reserved_micros, charged_micros, refunded_micros,
         duplicate_micros, adjusted_micros, tasks_charged)
@@ -50,3 +53,4 @@ export const insertSpendChanges = sql`
       cross join lateral money_days(m.project_id, m.at) d
       group by d.scope, d.begins_at, d.ends_at
     )`
+}

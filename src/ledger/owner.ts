@@ -34,14 +34,14 @@ export async function claimSandboxFor(db: Database, isOwn: boolean): Promise<str
 
 /** Copies of a database that has never worked get names of their own here, and then know each other. */
 async function claim(
-  db: Database,
+  { sql: db }: Database,
   accountOf: (installation: string) => string,
 ): Promise<{ isFirst: boolean; owner: string }> {
   const name = randomBytes(6).toString('hex')
-  const { count } = await db.sql`
+  const { count } = await db`
     update ledger set account = ${accountOf(name)}, installation = ${name} where account is null`
-  if (count > 0) await recordOrigin(db.sql)
-  const [row] = await db.sql<{ account: string }[]>`select account from ledger`
+  if (count > 0) await recordOrigin(db)
+  const [row] = await db<{ account: string }[]>`select account from ledger`
   return { isFirst: count > 0, owner: row?.account ?? accountOf(name) }
 }
 

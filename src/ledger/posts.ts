@@ -1,10 +1,11 @@
 /** `unknown`: posts whose answer is overdue or incomplete, until the service has forgotten their tags. */
 import type { SqlRunner, Transaction } from '../db/database.ts'
+import { oneRow } from '../db/one-row.ts'
 import { sql } from '../db/sql.ts'
 import { TIMINGS } from '../timings.ts'
 import { settleKnownPosts } from './adopt.ts'
 import { lockTasksOfPosts } from './lock.ts'
-import { insertSpendChanges, releasedReservations } from './money.ts'
+import { insertSpendChanges, RESERVATION, releasedReservations } from './money.ts'
 
 export interface UnknownPosts {
   readonly unknownPosts: number
@@ -14,14 +15,12 @@ export interface UnknownPosts {
 
 /** Posts whose answer is overdue become `unknown`: their runner is dead or frozen. */
 export async function markOverduePosts(db: SqlRunner): Promise<number> {
-  const rows = await db`
+  const { count } = await db`
     update post set state = 'unknown', problem = 'Its runner never reported an answer.'
-    where id in (
-        select id from post where state = 'sending' and answer_before < clock_timestamp() order by id
-          for update)
-      and state = 'sending'
-    returning id`
-  return rows.length
+    where state = 'sending' and id in (
+      select id from post where state = 'sending' and answer_before < clock_timestamp() order by id
+        for update)`
+  return count
 }
 
 /** The post's answer was incomplete: tasks without an answer are reconciled. The caller holds the claim. */
@@ -34,47 +33,42 @@ export async function markUnknown(tx: Transaction, postId: string, problem: stri
  * Where the list ends).
  */
 export async function readUnknownPosts(db: SqlRunner, quietMs: number): Promise<UnknownPosts> {
-  const [row] = await db<UnknownPosts[]>`
+  const rows = await db<UnknownPosts[]>`
     select count(*) as "unknownPosts",
       max(send_before + make_interval(secs => ${(quietMs + TIMINGS.unlistedMs) / 1000})) as "waitsUntil"
     from post where state = 'unknown'`
-  return row ?? { unknownPosts: 0, waitsUntil: null }
+  return oneRow(rows)
 }
 
 /** How many posts a runner is sending. When it ends before their answers, they become unknown. */
 export async function countSendingPosts(db: SqlRunner, runner: string): Promise<number> {
-  const [row] = await db<{ sending: number }[]>`
+  const rows = await db<{ sending: number }[]>`
     select count(*) as sending from post where state = 'sending' and runner = ${runner}`
-  return row?.sending ?? 0
+  return oneRow(rows).sending
 }
 
 /**
- * Fails the tasks of posts that have been unknown for so long that the service has forgotten their tags, and
- * ends their reservations.
- * @param afterDays when the service has forgotten the tags
+ * Fails the tasks of posts that have been unknown for so long that the service has forgotten their tags.
+ * @param afterDays when it has
  */
 export async function giveUpUnknownPosts(tx: Transaction, afterDays: number): Promise<void> {
   const isForgotten = sql`
     state = 'unknown' and send_before < clock_timestamp() - make_interval(days => ${afterDays})`
   const forgotten = await tx<{ id: string }[]>`select id from post where ${isForgotten}`
   if (forgotten.length === 0) return
-  await lockTasksOfPosts(
-    tx,
-    forgotten.map((post) => post.id),
-  )
+  const ids = forgotten.map((post) => post.id)
+  await lockTasksOfPosts(tx, ids)
   const posts = await tx<{ id: string }[]>`
-    select id from post where id = any(${forgotten.map((post) => post.id)}::uuid[]) and ${isForgotten}
-      order by id for update`
+    select id from post where id = any(${ids}::uuid[]) and ${isForgotten} order by id for update`
   const postIds = posts.map((post) => post.id)
   await tx`
     with ended as (
       update task k set state = 'failed', ended_at = clock_timestamp(),
         problem = 'Its answer was lost, and the service was not asked while it still knew of it.'
       where k.post_id = any(${postIds}) and k.state = 'posting'
-      returning k.payers, k.estimate_micros, k.reserved_at
+      returning ${RESERVATION}
     ),
-    moved as (${releasedReservations('ended')}),
-    ${insertSpendChanges}
+    ${insertSpendChanges(releasedReservations('ended'))}
     select`
   await settleKnownPosts(tx, postIds)
 }

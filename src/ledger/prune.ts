@@ -4,19 +4,20 @@
  * is volatile, and what is kept be read each time.
  */
 import type { Database, SqlRunner, Transaction } from '../db/database.ts'
+import { oneRow } from '../db/one-row.ts'
 import { deleteInPieces, ROWS_AT_ONCE } from '../db/pieces.ts'
+import { type Statement, sql } from '../db/sql.ts'
 
 /** Of ended work. Longer than the service keeps any result. */
 export const KEEP_DAYS = 90
 
 /**
  * Deletes a bounded number of tasks that ended long ago and whose slot is in the history; a dropped task has
- * no row there, and neither has one of a deleted project. The history keeps a row for as long as its task is
- * there.
+ * no row there, and neither has one of a deleted project. The history keeps a row while its task is there.
  * @returns how many; zero when none is left
  */
 export async function pruneTasks(db: SqlRunner): Promise<number> {
-  const rows = await db`
+  const { count } = await db`
     delete from task where id = any(array(
       select k.id from task k
       where k.ended_at < (select clock_timestamp() - make_interval(days => ${KEEP_DAYS}))
@@ -26,19 +27,19 @@ export async function pruneTasks(db: SqlRunner): Promise<number> {
           or exists (select from app_snapshot s where s.target_id = k.target_id and s.slot = k.slot)
           or not exists (select from watch_period p where p.target_id = k.target_id))
       order by k.ended_at limit ${ROWS_AT_ONCE} for update of k skip locked))`
-  return rows.count
+  return count
 }
 
 /** Deletes a bounded number of settled posts without tasks. Returns how many; zero when none is left. */
 export async function prunePosts(db: SqlRunner): Promise<number> {
-  const rows = await db`
+  const { count } = await db`
     delete from post where id = any(array(
       select p.id from post p
       where p.state = 'settled' and p.settled_at < (select clock_timestamp()
         - make_interval(days => ${KEEP_DAYS}))
         and not exists (select from task k where k.post_id = p.id)
       order by p.settled_at limit ${ROWS_AT_ONCE}))`
-  return rows.count
+  return count
 }
 
 /**
@@ -58,7 +59,10 @@ export async function pruneMoney(db: Database, keepMs: number | null, signal?: A
  * @returns how many; zero when none is left
  */
 async function pruneCharges(tx: Transaction, keepMs: number): Promise<number> {
-  const [row] = await tx<{ pruned: number }[]>`
+  const [charged, refunded, duplicate, adjusted] = ['charge', 'refund', 'duplicate', 'adjustment'].map(
+    (kind) => sql`coalesce(sum(g.amount_micros) filter (where g.kind = ${kind}), 0)`,
+  ) as [Statement, Statement, Statement, Statement]
+  const rows = await tx<{ pruned: number }[]>`
     with bound as (
       select date_trunc('day', storerank_now() - make_interval(secs => ${keepMs / 1000}::float8), 'UTC') as at
     ),
@@ -70,11 +74,8 @@ async function pruneCharges(tx: Transaction, keepMs: number): Promise<number> {
     added as (
       insert into spend as s (scope, begins_at, ends_at, change_id, reserved_micros, charged_micros,
         refunded_micros, duplicate_micros, adjusted_micros, tasks_charged)
-      select d.scope, '-infinity', (select at from bound), 0, 0,
-        coalesce(sum(g.amount_micros) filter (where g.kind = 'charge'), 0),
-        coalesce(sum(g.amount_micros) filter (where g.kind = 'refund'), 0),
-        coalesce(sum(g.amount_micros) filter (where g.kind = 'duplicate'), 0),
-        coalesce(sum(g.amount_micros) filter (where g.kind = 'adjustment'), 0), 0
+      select d.scope, '-infinity', (select at from bound), 0, 0, ${charged}, ${refunded}, ${duplicate},
+        ${adjusted}, 0
       from gone g cross join lateral (values (0), (g.project_id)) d (scope) group by d.scope
       on conflict (scope, begins_at, change_id) do update set ends_at = greatest(s.ends_at, excluded.ends_at),
         charged_micros = s.charged_micros + excluded.charged_micros,
@@ -83,5 +84,5 @@ async function pruneCharges(tx: Transaction, keepMs: number): Promise<number> {
         adjusted_micros = s.adjusted_micros + excluded.adjusted_micros
     )
     select count(*) as pruned from gone`
-  return row?.pruned ?? 0
+  return oneRow(rows).pruned
 }

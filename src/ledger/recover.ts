@@ -3,11 +3,13 @@
  * from an older copy, come back as paid tasks whose results are awaited. That they exist and what they cost
  * are facts; nothing here sends anything.
  */
-import type { Price } from '../account/prices.ts'
 import type { Transaction } from '../db/database.ts'
+import { oneRow } from '../db/one-row.ts'
+import { sql } from '../db/sql.ts'
 import type { PostedTask } from '../service/posted-task.ts'
-import { adoptTasks, type CreatedTask, type Evidence } from './adopt.ts'
-import { insertSpendChanges, newReservations, releasedReservations } from './money.ts'
+import { adoptTasks, type Evidence } from './adopt.ts'
+import { leaveUnsent } from './leave-unsent.ts'
+import { insertSpendChanges, newCharges, newReservations, RESERVATION } from './money.ts'
 import type { TagOrigin, TaskTag } from './tag.ts'
 
 /** A task as the service lists it. */
@@ -28,9 +30,7 @@ export interface Recovered extends Evidence {
   readonly netMicros: number
 }
 
-/**
- * The project that pays for a target that no watch of this copy asks for: the watch was made after the copy.
- */
+/** It pays for a target that no watch of this copy asks for: the watch was made after the copy. */
 const PROJECT_OF_UNWATCHED = 'recovered'
 
 /**
@@ -38,21 +38,21 @@ const PROJECT_OF_UNWATCHED = 'recovered'
  * refund that the list implies, and to be asked for at once. A task that was posted again after a failure
  * comes back in the order of its attempts. Idempotent by the service's id. The caller holds the ledger's
  * lock.
- * @param prices what a billing unit costs: the list does not say what was paid before a refund
  */
 export async function recoverTasks(
   tx: Transaction,
   listed: readonly ListedTask[],
-  prices: readonly Price[],
   overdueAfterMs: number,
 ): Promise<Recovered> {
   const total = { adopted: 0, duplicates: 0, netMicros: 0 }
-  for (const tasks of groupByAttempt(listed)) {
-    await fillListed(tx, tasks, prices)
+  const attempts = [...Map.groupBy(listed, ({ attempt }) => attempt)].sort(([left], [right]) => left - right)
+  for (const [, tasks] of attempts) {
+    await fillListed(tx, tasks)
     await dropTasksBoughtUnderAnotherId(tx)
     await repeatTasks(tx)
     await insertForgottenTasks(tx)
-    const { adopted, duplicates } = await adoptTasks(tx, tasks.map(toCreated), overdueAfterMs)
+    const created = tasks.map((task) => ({ ...task, costMicros: task.isDone ? null : task.costMicros }))
+    const { adopted, duplicates } = await adoptTasks(tx, created, overdueAfterMs)
     total.netMicros += await bookKnownRefunds(tx)
     await dropDueSlots(tx)
     total.adopted += adopted
@@ -61,27 +61,32 @@ export async function recoverTasks(
   return total
 }
 
-/** The first attempts of all tasks, then the second ones, and so on. */
-function groupByAttempt(listed: readonly ListedTask[]): ListedTask[][] {
-  const attempts = [...Map.groupBy(listed, (task) => task.attempt)]
-  return attempts.sort(([left], [right]) => left - right).map(([, tasks]) => tasks)
-}
-
-function toCreated({ taskId, attempt, serviceId, costMicros, isDone }: ListedTask): CreatedTask {
-  return { taskId, attempt, serviceId, costMicros: isDone ? null : costMicros }
+const LISTED = {
+  taskId: 'uuid',
+  attempt: 'int',
+  serviceId: 'text',
+  slot: 'timestamptz',
+  slotEndsAt: 'timestamptz',
+  postedAt: 'timestamptz',
+  costMicros: 'bigint',
+  isDone: 'boolean',
+  store: 'text',
+  function: 'text',
+  subject: 'text',
+  category: 'text',
+  locationCode: 'int',
+  languageCode: 'text',
+  priority: 'int',
+  depth: 'int',
 }
 
 /**
- * Fills the temporary table `listed`: the tasks without a charge, with their target, payers and price. The
- * projects that asked for the slot pay. Without one, all projects that ever watched the target pay, and
- * without one of these the project `recovered`.
+ * Fills the temporary table `listed`: the tasks without a charge, with their target, payers and price, because
+ * the list does not say what was paid before a refund. The projects that asked for the slot pay. Without one,
+ * all projects that ever watched the target pay, and without one of these the project `recovered`.
  */
-async function fillListed(
-  tx: Transaction,
-  tasks: readonly ListedTask[],
-  prices: readonly Price[],
-): Promise<void> {
-  const of = <T>(read: (task: ListedTask) => T) => tasks.map(read)
+async function fillListed(tx: Transaction, tasks: readonly ListedTask[]): Promise<void> {
+  const rows = tasks.map(({ posted, origin, ...task }) => ({ priority: 1, ...task, ...origin, ...posted }))
   await tx`drop table if exists listed`
   await tx`
     create temporary table listed on commit drop as
@@ -89,48 +94,24 @@ async function fillListed(
       select f.*, coalesce(k.target_id, case when f.subject is not null then
         target_of(f.store, f.function, f.subject, f.location_code, f.language_code,
           f.category) end) as target_id
-      from unnest(
-        ${of((task) => task.taskId)}::uuid[], ${of((task) => task.attempt)}::int[],
-          ${of((task) => task.serviceId)}::text[],
-        ${of((task) => task.origin.slot.toISOString())}::timestamptz[],
-        ${of((task) => task.origin.slotEndsAt.toISOString())}::timestamptz[],
-        ${of((task) => task.postedAt.toISOString())}::timestamptz[],
-          ${of((task) => task.costMicros)}::bigint[],
-        ${of((task) => String(task.isDone))}::text[]::boolean[],
-          ${of((task) => task.posted?.store ?? null)}::text[],
-        ${of((task) => task.posted?.function ?? null)}::text[],
-          ${of((task) => task.posted?.subject ?? null)}::text[],
-        ${of((task) => task.posted?.category ?? null)}::text[],
-          ${of((task) => task.posted?.locationCode ?? null)}::int[],
-        ${of((task) => task.posted?.languageCode ?? null)}::text[],
-          ${of((task) => task.posted?.priority ?? 1)}::int[],
-        ${of((task) => task.posted?.depth ?? null)}::int[]
-      ) as f (task_id, attempt, service_id, slot, slot_ends_at, posted_at, cost_micros, is_done, store,
-        function, subject, category,
-        location_code, language_code, priority, depth)
-      left join task k on k.id = f.task_id
+      from ${sql.rows<Partial<(typeof rows)[number]>>('f', rows, LISTED)} left join task k on k.id = f.task_id
       where not exists (select from charge c where c.service_id = f.service_id)
     )
-    select t.*, coalesce(asking.payers, watching.payers) as payers, coalesce(asking.html, false) as html,
-      greatest(t.cost_micros, task_price(t.depth::smallint, p.unit_results,
-        case t.priority when 2 then p.high_micros else p.normal_micros end)) as price_micros
+    select t.*, coalesce(y.asking, y.watching) as payers, coalesce(y.html, false) as html,
+      greatest(t.cost_micros, task_price(t.depth::smallint, p.unit_results, p.unit_micros)) as price_micros
     from told t
-    left join unnest(
-      ${prices.map((price) => price.store)}::text[], ${prices.map((price) => price.function)}::text[],
-      ${prices.map((price) => price.billingUnitResults)}::int[],
-      ${prices.map((price) => price.normalMicros)}::bigint[],
-        ${prices.map((price) => price.highMicros)}::bigint[]
-    ) as p (store, function, unit_results, normal_micros, high_micros) using (store, function)
+    left join unit_price p on (p.store, p.function, p.priority) = (t.store, t.function, t.priority)
     cross join lateral (
-      select array_agg(distinct j.id order by j.id) as payers, bool_or(w.html) as html
+      select array_agg(distinct j.id order by j.id) as watching,
+        array_agg(distinct j.id order by j.id) filter (where a.asks) as asking,
+        bool_or(w.html) filter (where a.asks) as html
       from watch_period w join project j on j.name = w.project
-      where w.target_id = t.target_id and slot_of(w.every, t.slot) = t.slot and t.slot >= w.first_slot
-        and (w.last_slot is null or t.slot <= w.last_slot)
-    ) asking
-    cross join lateral (
-      select array_agg(distinct j.id order by j.id) as payers
-      from watch_period w join project j on j.name = w.project where w.target_id = t.target_id
-    ) watching`
+      cross join lateral (
+        select slot_of(w.every, t.slot) = t.slot and t.slot >= w.first_slot
+          and (w.last_slot is null or t.slot <= w.last_slot) as asks
+      ) a
+      where w.target_id = t.target_id
+    ) y`
   const unwatched = await tx`select from listed where payers is null and target_id is not null limit 1`
   if (unwatched.length === 0) return
   await tx`insert into project (name) values (${PROJECT_OF_UNWATCHED}) on conflict (name) do nothing`
@@ -140,30 +121,18 @@ async function fillListed(
 }
 
 /**
- * Removes planned tasks whose slot was bought under another id: they were planned before the copy was made,
- * or after it was restored. A task that was sent before stays as `dropped`, because the service may still
- * name its tag.
+ * Takes out planned tasks whose slot was bought under another id: they were planned before the copy was made,
+ * or after it was restored. `dropDueSlots` follows.
  */
 export async function dropTasksBoughtUnderAnotherId(tx: Transaction): Promise<void> {
   await tx`
-    with twin as (
-      select k.id from task k join listed l on l.target_id = k.target_id and l.slot = k.slot
-        and l.task_id <> k.id
+    with leaving as (
+      select k.id, null::text as cut, null::text as problem, null::text as failure
+      from task k join listed l on l.target_id = k.target_id and l.slot = k.slot and l.task_id <> k.id
       where k.state = 'planned'
       order by k.id for update of k
     ),
-    kept as (
-      update task k set state = 'dropped', ended_at = clock_timestamp(), post_id = null
-      from twin w where k.id = w.id and k.attempt > 1
-      returning k.payers, k.estimate_micros, k.reserved_at
-    ),
-    deleted as (
-      delete from task k using twin w where k.id = w.id and k.attempt = 1
-      returning k.payers, k.estimate_micros, k.reserved_at
-    ),
-    gone as (select * from kept union all select * from deleted),
-    moved as (${releasedReservations('gone')}),
-    ${insertSpendChanges}
+    ${leaveUnsent()}
     select`
 }
 
@@ -176,14 +145,12 @@ export async function repeatTasks(tx: Transaction): Promise<void> {
   await tx`
     with again as (
       update task k set state = 'planned', attempt = l.attempt, post_id = null, service_id = null,
-        posted_at = null,
-        overdue_at = null, ask_at = null, fetching_until = null, unusable_answers = 0, ended_at = null,
-          reserved_at = l.posted_at
+        posted_at = null, overdue_at = null, ask_at = null, fetching_until = null, unusable_answers = 0,
+        ended_at = null, reserved_at = l.posted_at
       from listed l where k.id = l.task_id and k.attempt < l.attempt and k.state in ('posted', 'failed')
-      returning k.payers, k.estimate_micros, k.reserved_at
+      returning ${RESERVATION}
     ),
-    moved as (${newReservations('again')}),
-    ${insertSpendChanges}
+    ${insertSpendChanges(newReservations('again'))}
     select`
   await tx`update task k set attempt = l.attempt from listed l where k.id = l.task_id
     and k.attempt < l.attempt`
@@ -210,17 +177,15 @@ export async function insertForgottenTasks(tx: Transaction): Promise<void> {
     ),
     inserted as (
       insert into task (id, target_id, slot, slot_ends_at, state, attempt, depth, priority, html,
-        estimate_micros, payers, reserved_at,
-        ended_at)
-      select task_id, target_id, slot, slot_ends_at, case when is_beside then 'dropped'
-        else 'planned' end, attempt, depth, priority,
-        html, price_micros, payers, posted_at, case when is_beside then clock_timestamp() end
+        estimate_micros, payers, reserved_at, ended_at)
+      select task_id, target_id, slot, slot_ends_at, case when is_beside then 'dropped' else 'planned' end,
+        attempt, depth, priority, html, price_micros, payers, posted_at,
+        case when is_beside then clock_timestamp() end
       from placed
       returning state, payers, estimate_micros, reserved_at
     ),
     reserving as (select * from inserted where state = 'planned'),
-    moved as (${newReservations('reserving')}),
-    ${insertSpendChanges}
+    ${insertSpendChanges(newReservations('reserving'))}
     select`
 }
 
@@ -238,7 +203,7 @@ async function dropDueSlots(tx: Transaction): Promise<void> {
  * @returns what the tasks cost, net
  */
 async function bookKnownRefunds(tx: Transaction): Promise<number> {
-  const [row] = await tx<{ netMicros: number }[]>`
+  const rows = await tx<{ netMicros: number }[]>`
     with paid as (
       select c.*, (sum(c.amount_micros) over same_task)::bigint - l.cost_micros as back_micros,
         row_number() over (same_task order by c.project_id) as place, (count(*) over same_task)::int as payers
@@ -257,10 +222,9 @@ async function bookKnownRefunds(tx: Transaction): Promise<number> {
       update task k set ask_at = k.posted_at from listed l
       where k.service_id = l.service_id and k.state = 'posted' and l.is_done
     ),
-    moved as (select project_id, at, kind, amount_micros as micros from refunded),
-    ${insertSpendChanges}
+    ${insertSpendChanges(newCharges('refunded'))}
     select coalesce((select sum(amount_micros) from refunded), 0)::bigint + coalesce((
       select sum(c.amount_micros) from listed l join charge c on c.service_id = l.service_id
         and c.kind in ('charge', 'duplicate')), 0)::bigint as "netMicros"`
-  return row?.netMicros ?? 0
+  return oneRow(rows).netMicros
 }

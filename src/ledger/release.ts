@@ -4,14 +4,19 @@
  * caller holds the claim's token or the proof.
  */
 import type { SqlRunner, Transaction } from '../db/database.ts'
+import { oneRow } from '../db/one-row.ts'
+import { sql } from '../db/sql.ts'
 import type { TaskTag } from './tag.ts'
 
-/**
- * A task that was not created, and why not, as a sentence with what to do; null where there is nothing to do
- * but to wait.
- */
+/** A task that was not created. */
 export interface Released extends TaskTag {
+  /** Why not, as a sentence with what to do; null where there is nothing to do but to wait. */
   readonly problem: string | null
+  /**
+   * It is posted again for raw pages and a pingback, because the service does not post back the form that was
+   * asked for. One that had asked for pages before is not released.
+   */
+  readonly forPages: boolean
 }
 
 /**
@@ -25,36 +30,15 @@ export async function releaseTasks(
   refused: readonly Released[],
 ): Promise<number> {
   if (refused.length === 0) return 0
-  const rows = await tx`
+  const types = { taskId: 'uuid', attempt: 'int', problem: 'text', forPages: 'boolean' }
+  const { count } = await tx`
     update task k set state = 'planned', attempt = k.attempt + 1, post_id = null,
+      html = k.html or r.for_pages,
       problem = case when k.status_code is null then r.problem else k.problem end
-    from unnest(${refused.map((task) => task.taskId)}::uuid[], ${refused.map((task) => task.attempt)}::int[],
-      ${refused.map((task) => task.problem)}::text[]) as r (task_id, attempt, problem)
-    where k.id = r.task_id and k.attempt = r.attempt and k.post_id = ${postId}
-      and k.state = 'posting'
-    returning 1`
-  return rows.length
-}
-
-/**
- * Switches tasks to raw pages and a pingback, because the service does not post back the form that was asked
- * for.
- * @returns the tasks that are to be posted again; the others had asked for pages before, and are refused for
- *   good
- */
-export async function switchToHtmlPages(
-  tx: SqlRunner,
-  postId: string,
-  refused: readonly TaskTag[],
-): Promise<TaskTag[]> {
-  if (refused.length === 0) return []
-  return tx<TaskTag[]>`
-    update task k set html = true
-    from unnest(${refused.map((task) => task.taskId)}::uuid[], ${refused.map((task) => task.attempt)}::int[])
-      as r (task_id, attempt)
-    where k.id = r.task_id and k.attempt = r.attempt and k.post_id = ${postId}
-      and k.state = 'posting' and not k.html
-    returning k.id as "taskId", k.attempt`
+    from ${sql.rows('r', refused, types)}
+    where k.id = r.task_id and k.attempt = r.attempt and k.post_id = ${postId} and k.state = 'posting'
+      and not (r.for_pages and k.html)`
+  return count
 }
 
 /**
@@ -68,7 +52,7 @@ export async function releasePost(
   token: string,
   problem: string,
 ): Promise<boolean> {
-  const [row] = await db<{ released: boolean }[]>`
+  const rows = await db<{ released: boolean }[]>`
     with locked as (
       select id from task where post_id = ${postId} and state = 'posting' order by id for update
     ),
@@ -82,13 +66,13 @@ export async function releasePost(
       from held where k.post_id = held.id and k.state = 'posting'
     )
     select exists (select from held) as released`
-  return row?.released ?? false
+  return oneRow(rows).released
 }
 
 /**
  * Releases the posts whose tasks two complete scans did not find, the second of them begun after the quiet
- * time: they were never created. Tasks that were adopted meanwhile are not `posting` any more and are left
- * alone. For the other posts, records that their first scan did not find them.
+ * time: they were never created. Tasks that were adopted meanwhile are left alone. For the other posts,
+ * records that their first scan did not find them.
  * @returns how many tasks were released
  */
 export async function releaseMissing(
@@ -97,7 +81,7 @@ export async function releaseMissing(
   scannedTo: Date,
   quietMs: number,
 ): Promise<number> {
-  const rows = await tx`
+  const { count } = await tx`
     with proven as (
       select id from post
       where id = any(${postIds}) and state = 'unknown' and scanned_at < ${scannedTo}
@@ -117,5 +101,5 @@ export async function releaseMissing(
   await tx`
     update post set scanned_at = ${scannedTo}
     where id = any(${postIds}) and state = 'unknown' and scanned_at is null and send_before < ${scannedTo}`
-  return rows.length
+  return count
 }

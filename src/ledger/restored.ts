@@ -3,7 +3,10 @@
  * of this installation that the ledger does not know. Then nothing is posted until a person has said which of
  * the two goes on, by `storerank recover` (src/post/recover.ts) or `storerank recover --apart`.
  */
+import { randomBytes } from 'node:crypto'
 import type { Database, SqlRunner, Transaction } from '../db/database.ts'
+import { oneRow } from '../db/one-row.ts'
+import { sql } from '../db/sql.ts'
 import { ConfigurationError } from '../errors.ts'
 import { withLedgerLock } from './lock.ts'
 import { parseTag } from './tag.ts'
@@ -32,23 +35,26 @@ export async function isChecked(
   { sql: db, place }: Database,
   withinMinutes: number | null = CHECK_AGAIN_MINUTES,
 ): Promise<boolean> {
-  const [row] = await db<{ checked: boolean }[]>`
+  const rows = await db<{ checked: boolean }[]>`
     select not is_copy() and exists (
       select from restore_check c
       where (c.checked_at between clock_timestamp() - make_interval(mins => ${withinMinutes}::int)
           and clock_timestamp()) is not false
         and c.server_started_at = pg_postmaster_start_time() and ${place}::text = any(c.places)
     ) as checked`
-  return row?.checked ?? false
+  return oneRow(rows).checked
 }
+
+/** By which a copy of the database is told from it: the row is written anew with each check. */
+const THIS_DATABASE = sql`(select oid::bigint from pg_database where datname = current_database())`
+const THIS_TRANSACTION = sql`pg_current_xact_id()::xid::text`
 
 /** Writes down that the list was compared, and where. Of a copy: that it goes on, as a person has said. */
 export async function recordCheck({ sql: db, place }: Pick<Database, 'sql' | 'place'>): Promise<void> {
   await db`
     insert into restore_check (checked_at, server_started_at, database, written_by, places)
-    select clock_timestamp(), pg_postmaster_start_time(), d.oid::bigint, pg_current_xact_id()::xid::text,
-      array[${place}::text]
-    from pg_database d where d.datname = current_database()
+    values (clock_timestamp(), pg_postmaster_start_time(), ${THIS_DATABASE}, ${THIS_TRANSACTION},
+      array[${place}::text])
     on conflict (only_one) do update set checked_at = excluded.checked_at,
       server_started_at = excluded.server_started_at,
       database = excluded.database, written_by = excluded.written_by,
@@ -64,8 +70,7 @@ export async function recordOrigin(db: SqlRunner): Promise<void> {
   await db`delete from restore_check`
   await db`
     insert into restore_check (checked_at, server_started_at, database, written_by)
-    select '-infinity', '-infinity', d.oid::bigint, pg_current_xact_id()::xid::text
-    from pg_database d where d.datname = current_database()`
+    values ('-infinity', '-infinity', ${THIS_DATABASE}, ${THIS_TRANSACTION})`
 }
 
 /** By which a move that was broken off is known, which may begin again. */
@@ -83,9 +88,8 @@ export async function holdForMove(db: SqlRunner): Promise<void> {
   const { count } = await db`
     update ledger set recover_from = coalesce(recover_from, clock_timestamp()), hold_reason = ${sentence}
     where restore_hold() is null or hold_reason like ${`${UNDER_WAY}%`}`
-  if (count > 0) return
-  const [hold] = await db<{ reason: string }[]>`select restore_hold() as reason`
-  throw new ConfigurationError(`${hold?.reason} It is moved after that. Nothing was changed.`)
+  if (count === 0)
+    throw new ConfigurationError(`${await readRestoreHold(db)} It is moved after that. Nothing was changed.`)
 }
 
 /** What was on the way is at another place: nothing is posted from here any more. */
@@ -109,7 +113,7 @@ export async function release(db: SqlRunner): Promise<void> {
 export async function noteMove({ sql: db, place }: Database): Promise<void> {
   await db`
     update restore_check c set
-      written_by = case when k.is_known then pg_current_xact_id()::xid::text else '' end
+      written_by = case when k.is_known then ${THIS_TRANSACTION} else '' end
     from (select ${place}::text = any(places) as is_known from restore_check) k
     where case when k.is_known then c.written_by = ''
       else c.written_by = c.xmin::text and c.server_started_at <> pg_postmaster_start_time()
@@ -118,16 +122,14 @@ export async function noteMove({ sql: db, place }: Database): Promise<void> {
 
 /** The charges of the last day that has any are read by the index of their time. */
 export async function readRestoreState(db: SqlRunner): Promise<RestoreState> {
-  const [row] = await db<(RestoreState & { prunedBefore: Date | null })[]>`
-    select l.installation, l.recover_from as "recoverFrom", l.is_apart as "isApart", storerank_now() as now, (
-      select max(c.at) from charge c where c.at >= (
-        select max(begins_at) from spend where scope = 0 and tasks_charged > 0)
-    ) as "lastChargeAt",
-      (select ends_at from spend where scope = 0 and begins_at = '-infinity') as "prunedBefore"
+  const rows = await db<RestoreState[]>`
+    select l.installation, l.recover_from as "recoverFrom", l.is_apart as "isApart", storerank_now() as now,
+      coalesce((
+        select max(c.at) from charge c where c.at >= (
+          select max(begins_at) from spend where scope = 0 and tasks_charged > 0)
+      ), (select ends_at from spend where scope = 0 and begins_at = '-infinity')) as "lastChargeAt"
     from ledger l`
-  if (row === undefined) throw new Error('The table ledger has lost its one row.')
-  const { prunedBefore, ...state } = row
-  return { ...state, lastChargeAt: state.lastChargeAt ?? prunedBefore }
+  return oneRow(rows)
 }
 
 /**
@@ -135,8 +137,7 @@ export async function readRestoreState(db: SqlRunner): Promise<RestoreState> {
  * posting is allowed.
  */
 export async function readRestoreHold(db: SqlRunner): Promise<string | null> {
-  const [row] = await db<{ hold: string | null }[]>`select restore_hold() as hold`
-  return row?.hold ?? null
+  return oneRow(await db<{ hold: string | null }[]>`select restore_hold() as hold`).hold
 }
 
 /**
@@ -154,10 +155,8 @@ export async function findForgotten(
   })
   if (own.length === 0) return []
   const rows = await db<{ id: string }[]>`
-    select f.service_id as id
-    from unnest(${own.map((task) => task.id)}::text[],
-      ${own.map((task) => task.taskId)}::uuid[]) as f (service_id, task_id)
-    where not exists (select from charge c where c.service_id = f.service_id)
+    select f.id from ${sql.rows('f', own, { id: 'text', taskId: 'uuid' })}
+    where not exists (select from charge c where c.service_id = f.id)
       and not exists (select from task k where k.id = f.task_id)`
   return rows.map((row) => row.id)
 }
@@ -201,12 +200,11 @@ export async function adoptInstallationId(tx: Transaction, installation: string)
  */
 export async function standApart(db: Database): Promise<void> {
   await withLedgerLock(db, 'Standing apart', async (tx) => {
-    const isHeld = (await readRestoreHold(tx)) !== null
-    await tx`
-      update ledger set is_apart = true, recover_from = null, hold_reason = null,
-        installation = case when ${isHeld} then substr(replace(gen_random_uuid()::text, '-', ''), 1, 12)
-          else installation end`
-    if (isHeld) await tx`update task set id = uuid_v7() where state in ('planned', 'posting')`
+    if ((await readRestoreHold(tx)) !== null) {
+      await tx`update ledger set installation = ${randomBytes(6).toString('hex')}`
+      await tx`update task set id = uuid_v7() where state in ('planned', 'posting')`
+    }
+    await tx`update ledger set is_apart = true, recover_from = null, hold_reason = null`
     await recordCheck({ sql: tx, place: db.place })
   })
 }

@@ -71,7 +71,7 @@ export async function reconcileUnknownPosts(
   const { isComplete } = scan
   if (isComplete) await correctIds(db, scan.found, options.log)
   const listed = isComplete ? toListedIds(scan.found) : null
-  const found = await keepUncharged(db.sql, scan.found)
+  const found = await keepUncharged(db.sql, scan.found, ({ serviceId }) => serviceId)
   const reconciled = await db.begin(async (tx) => {
     await lockTasksOfPosts(
       tx,

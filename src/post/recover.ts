@@ -4,7 +4,6 @@
  * read in pieces, and what is adopted is known from then on. It posts nothing.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { readPrices } from '../account/prices.ts'
 import type { Database } from '../db/database.ts'
 import { UnavailableError } from '../errors.ts'
 import { keepUncharged } from '../ledger/adopt.ts'
@@ -156,13 +155,13 @@ async function recoverPiece(
   if (!isComplete) {
     throw new UnavailableError(describeIncomplete(`from ${range.from.toISOString()} on`))
   }
-  const uncharged = await keepUncharged(db.sql, found)
+  const uncharged = await keepUncharged(db.sql, found, ({ serviceId }) => serviceId)
   const unknown = uncharged.sort((left, right) => left.postedAt.getTime() - right.postedAt.getTime())
   const unreadable = await findUnreadable(db, unknown)
   let piece = { rows: found.length, recovered: 0, duplicates: 0, netMicros: 0, unreadable }
   for (const slice of slicesOf(unknown, SLICE_TASKS)) {
     const recovered = await withLedgerLock(db, 'The recovery', async (tx) =>
-      recoverTasks(tx, slice, await readPrices(tx), options.overdueAfterMs),
+      recoverTasks(tx, slice, options.overdueAfterMs),
     )
     piece = {
       ...piece,

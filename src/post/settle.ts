@@ -7,7 +7,7 @@ import type { Database } from '../db/database.ts'
 import { adoptOrphans, type CreatedTask, settleKnownPosts } from '../ledger/adopt.ts'
 import { lockTasksOfPosts } from '../ledger/lock.ts'
 import { markUnknown } from '../ledger/posts.ts'
-import { type Released, releaseTasks, switchToHtmlPages } from '../ledger/release.ts'
+import { type Released, releaseTasks } from '../ledger/release.ts'
 import { parseTag } from '../ledger/tag.ts'
 import { failRefusedTasks, type Refusal } from '../ledger/task-failures.ts'
 import { adviseOnRefusal, explainTaskRefusal } from '../service/account-advice.ts'
@@ -110,10 +110,10 @@ export async function settlePost(
       select from post where id = ${claim.postId} and token = ${claim.token} and state = 'sending' for update`
     const decided = { failed: 0, released: 0 }
     if (holdsClaim.length > 0) {
-      const fetchable = await switchToHtmlPages(tx, claim.postId, undelivered)
+      // An undelivered task that had asked for pages before is not released, and refused for good.
       decided.released = await releaseTasks(tx, claim.postId, [
         ...refused.map(explainRefusal),
-        ...fetchable.map((task) => ({ ...task, problem: null })),
+        ...undelivered.map((task) => ({ ...task, problem: null, forPages: true })),
       ])
       decided.failed = await failRefusedTasks(tx, claim.postId, [...failed, ...undelivered])
       await markUnknown(tx, claim.postId, problem ?? 'The answer was incomplete.')
@@ -133,5 +133,5 @@ function explainRefusal({ taskId, attempt, statusCode, message }: Refusal): Rele
       ? `The service refused the task (${statusCode}: ${message.replace(/\.$/, '')}). ` +
         `${adviseOnRefusal(statusCode)} It is tried again by itself.`
       : null
-  return { taskId, attempt, problem }
+  return { taskId, attempt, problem, forPages: false }
 }

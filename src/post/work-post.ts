@@ -177,7 +177,7 @@ async function logTasks(
   answers: readonly TaskAnswer[],
   { failed, duplicates = 0 }: Settled,
 ): Promise<void> {
-  if (failed > 0) await logFailedTasks(db.sql, log, postId)
+  if (failed > 0) await logFailedTasks(db.sql, log, { postId })
   if (duplicates > 0) await logDuplicates(db.sql, log, answers)
 }
 

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { JOBS } from '../../jobs/index.ts'
-import { giveUpExpired } from '../../src/collect/give-up.ts'
+import { giveUpResults } from '../../src/ledger/task-failures.ts'
 import { StorerankError } from '../../src/errors.ts'
 import { runCycle } from '../../src/queue/cycle.ts'
 import { startRunner } from '../../src/queue/runner.ts'
@@ -119,7 +119,7 @@ test('with every kind of fault at 5 %, each of 600 slots has its outcome and is 
   })
 
   await world.db.sql`update task set posted_at = posted_at - interval '33 days' where state = 'posted'`
-  assert.equal(await giveUpExpired(world.db), stuck)
+  assert.equal(await giveUpResults(world.db.sql), stuck)
   await assertComplete()
   await assertChargedOnce()
 })

@@ -132,6 +132,6 @@ describe('a transition that waits for its first task holds no other task and no 
       update task set state = 'posted', posted_at = now() - interval '40 days', service_id = id::text,
         estimate_micros = 0`
     await world.db.sql`select recount_spend()`
-    await assertWaitsWithNothing(postId, () => giveUpResults(world.db.sql, 32))
+    await assertWaitsWithNothing(postId, () => giveUpResults(world.db.sql))
   })
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
-import { compressBody } from '../../src/collect/kept-body.ts'
+import { compressBody } from '../../src/collect/fetch.ts'
 import { deferResults, failResults, postAgain, rejectResults } from '../../src/ledger/task-failures.ts'
 import { countWaiting } from '../post/posting.ts'
 import { lasting } from '../support/lasting.ts'

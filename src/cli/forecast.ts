@@ -1,10 +1,11 @@
 /** What `storerank forecast` shows: what the watches cost, or would, and when a budget ends. */
 import type { Database } from '../db/database.ts'
-import { type BudgetEnd, findBudgetEnd } from '../plan/budget-ends.ts'
 import {
+  type BudgetEnd,
   FORECAST_DAYS,
   type Forecast,
   type ForecastQuestion,
+  findBudgetEnd,
   readForecast,
   type TagLine,
 } from '../plan/forecast.ts'

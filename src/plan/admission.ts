@@ -2,7 +2,6 @@
  * Admission decides what is bought and what the budget cuts: for the plan and for the dry run alike, so that
  * both always agree.
  */
-import type { Price } from '../account/prices.ts'
 import type { SqlRunner } from '../db/database.ts'
 import { type Statement, sql } from '../db/sql.ts'
 import type { DayAndMonthBudget } from '../ledger/claim-post.ts'
@@ -53,18 +52,8 @@ export async function readBudgets(
 
 /** The common table expression `budget (scope, whole_micros, left_micros)`. */
 export function budgetRows(budgets: readonly ScopeBudget[]): Statement {
-  return sql`
-    budget as (
-      select * from unnest(
-        ${budgets.map(({ scope }) => scope)}::int[],
-          ${budgets.map(({ wholeMicros }) => wholeMicros)}::bigint[],
-        ${budgets.map(({ leftMicros }) => leftMicros)}::bigint[]) as b (scope, whole_micros, left_micros)
-    )`
-}
-
-export interface AdmissionInput {
-  readonly prices: readonly Price[]
-  readonly budgets: readonly ScopeBudget[]
+  const types = { scope: 'int', wholeMicros: 'bigint', leftMicros: 'bigint' }
+  return sql`budget as (select * from ${sql.rows('b', budgets, types)})`
 }
 
 /**
@@ -83,22 +72,14 @@ export interface AdmissionInput {
  *   one statement two planners both see the old snapshot, and overspend.
  * @param due common table expressions that end in `due`
  */
-export function admission(due: Statement, { prices, budgets }: AdmissionInput): Statement {
+export function admission(due: Statement, budgets: readonly ScopeBudget[]): Statement {
   return sql`
     with ${due},
     ${budgetRows(budgets)},
-    price as (
-      select * from unnest(
-        ${prices.map((price) => price.store)}::text[], ${prices.map((price) => price.function)}::text[],
-        ${prices.map((price) => price.billingUnitResults)}::int[],
-        ${prices.map((price) => price.normalMicros)}::bigint[],
-          ${prices.map((price) => price.highMicros)}::bigint[]
-      ) as p (store, function, unit_results, normal_micros, high_micros)
-    ),
+    price as materialized (select store, function, priority, unit_results, unit_micros from unit_price),
     priced as (
-      select d.*, task_price(d.depth, p.unit_results, case d.priority when 2 then p.high_micros
-        else p.normal_micros end) as price_micros
-      from due d join price p using (store, function)
+      select d.*, task_price(d.depth, p.unit_results, p.unit_micros) as price_micros
+      from due d join price p using (store, function, priority)
     ),
     -- Materialized: estimated anew, each asker would be compared with the budget of each project.
     asking as materialized (

@@ -22,24 +22,20 @@ export const FIRST_PLACE: DuePlace = {
   targetId: 0,
 }
 
-/** The next due slots behind a place, at most so many. */
-export interface DuePiece {
-  readonly after: DuePlace
-  readonly slots: number
-  /**
-   * Budgets without room, by `project.id`; 0 is all together. What was cut for want of these alone is passed
-   * over.
-   */
-  readonly exhausted: ReadonlySet<number>
-}
-
 /**
  * Makes the temporary table `piece` of the next due slots, each with its `place` in the order of urgency and
  * its `row_id` in `due_slot`. A piece has at most so many askers (TIMINGS.planAskers), but always one slot.
+ * @param after where the piece before it ended
+ * @param exhausted budgets without room, by `project.id`; 0 is all together: what was cut for want of these
+ *   alone is passed over
  * @returns the last place of it; null when nothing is left
  */
-export async function takePiece(tx: Transaction, piece: DuePiece): Promise<DuePlace | null> {
-  const { after, slots, exhausted } = piece
+export async function takePiece(
+  tx: Transaction,
+  after: DuePlace,
+  slots: number,
+  exhausted: ReadonlySet<number>,
+): Promise<DuePlace | null> {
   const urgency = sql`-priority, captured_at, slot, target_id`
   await tx`
     create temporary table piece on commit drop as

@@ -10,6 +10,7 @@ import { oneRow } from '../db/one-row.ts'
 import { type Statement, sql } from '../db/sql.ts'
 
 export const FORECAST_DAYS = 30
+const END = sql`storerank_now() + make_interval(hours => 24 * ${FORECAST_DAYS}::int)`
 
 /** What is asked about: the watches of a project, or with a tag, and how they would be measured instead. */
 export interface ForecastQuestion {
@@ -78,11 +79,11 @@ export async function readForecast(db: Database, question: ForecastQuestion): Pr
       await disableNestedLoops(tx)
       const lines = await tx<ForecastLine[]>`
         with line as materialized (${linesOf(question)})
-        select project, store, function, priority, ${cost()} from line where is_chosen group by 1, 2, 3, 4
+        select project, store, function, priority, ${COST} from line where is_chosen group by 1, 2, 3, 4
           order by 1, 2, 3, 4`
       const tags = await tx<TagLine[]>`
         with line as materialized (${linesOf(question)})
-        select tag, ${cost()} from line cross join lateral unnest(tags) tag where is_chosen group by 1
+        select tag, ${COST} from line cross join lateral unnest(tags) tag where is_chosen group by 1
           order by 1`
       const days = await tx<ForecastDay[]>`${daysOf(question)}`
       return { lines, tags, total: await readTotal(tx, question), days }
@@ -93,32 +94,25 @@ export async function readForecast(db: Database, question: ForecastQuestion): Pr
 
 /** What all watches cost in a month, as the transaction of the caller sees them. */
 export async function readTotal(db: SqlRunner, question: ForecastQuestion = {}): Promise<ForecastTotal> {
-  const total = oneRow(
-    await db<ForecastTotal[]>`
+  const rows = await db<ForecastTotal[]>`
     select coalesce(sum(slots) filter (where is_first), 0)::bigint as measurements,
       round(coalesce(sum(share_micros * slots), 0) / ${FORECAST_DAYS}::int)::bigint as "dayMicros",
       coalesce(sum(share_micros * slots), 0)::bigint as "monthMicros",
       coalesce(sum((alone_micros - share_micros) * slots), 0)::bigint as "savedMicros"
-    from (${linesOf(question)}) line`,
-  )
-  return total
+    from (${linesOf(question)}) line`
+  return oneRow(rows)
 }
 
 function linesOf({ project, tag, every, depth, priority }: ForecastQuestion): Statement {
   return sql`
-    select * from forecast_lines(storerank_now(), storerank_now()
-      + make_interval(hours => 24 * ${FORECAST_DAYS}::int),
-      ${every ?? null}::text::interval, ${depth ?? null}::int, ${priority ?? null}::int,
-        ${project ?? null}::text,
-      ${tag ?? null}::text)`
+    select * from forecast_lines(storerank_now(), ${END}, ${every ?? null}::text::interval,
+      ${depth ?? null}::int, ${priority ?? null}::int, ${project ?? null}::text, ${tag ?? null}::text)`
 }
 
-function cost(): Statement {
-  return sql`
-    count(distinct period_id) as watches, sum(slots)::bigint as measurements,
-    round(sum(share_micros * slots) / ${FORECAST_DAYS}::int)::bigint as "dayMicros",
-    sum(share_micros * slots)::bigint as "monthMicros"`
-}
+const COST = sql`
+  count(distinct period_id) as watches, sum(slots)::bigint as measurements,
+  round(sum(share_micros * slots) / ${FORECAST_DAYS}::int)::bigint as "dayMicros",
+  sum(share_micros * slots)::bigint as "monthMicros"`
 
 /**
  * All slots of one interval begin at the same instants. So the targets of an interval are added up first, and
@@ -140,11 +134,48 @@ function daysOf(question: ForecastQuestion): Statement {
       select c.scope, c.timezone, coalesce(c.slot, s.slot) as at, sum(c.micros) as micros,
         sum(c.tasks) as tasks
       from cost c
-      left join lateral slots_in(c.every, storerank_now(),
-        storerank_now() + make_interval(hours => 24 * ${FORECAST_DAYS}::int)) s (slot) on c.slot is null
+      left join lateral slots_in(c.every, storerank_now(), ${END}) s (slot) on c.slot is null
       group by 1, 2, 3
     )
     select scope, to_char(at at time zone timezone, 'YYYY-MM-DD') as day, sum(micros)::bigint as micros,
       max(tasks)::bigint as "mostAtOnce"
     from instant where at is not null group by 1, 2 order by 1, 2`
+}
+
+/** A budget of a day or a month begins again; a balance does not. */
+export type BudgetPeriod = 'day' | 'month' | 'balance'
+
+export interface Budget {
+  readonly budget: string
+  readonly period: BudgetPeriod
+  /** 0: all projects. */
+  readonly scope: number
+  readonly limitMicros: number
+  /** What is spent and reserved in the running period. */
+  readonly usedMicros: number
+}
+
+export interface BudgetEnd extends Budget {
+  /** The first day whose measurements it does not reach; null when it reaches them all. */
+  readonly endsOn: string | null
+  /** What the dearest period costs; of a balance all days. */
+  readonly dearestMicros: number
+}
+
+/** @param days in their order; the first one of a scope is the running one */
+export function findBudgetEnd(budget: Budget, days: readonly ForecastDay[]): BudgetEnd {
+  const { scope, period, limitMicros, usedMicros } = budget
+  let endsOn: string | null = null
+  let dearestMicros = 0
+  let running = ''
+  let micros = 0
+  for (const [index, day] of days.filter((each) => each.scope === scope).entries()) {
+    const current = period === 'day' ? day.day : period === 'month' ? day.day.slice(0, 7) : 'all'
+    if (current !== running) micros = index === 0 ? usedMicros : 0
+    running = current
+    micros += day.micros
+    dearestMicros = Math.max(dearestMicros, micros)
+    if (micros > limitMicros) endsOn ??= day.day
+  }
+  return { ...budget, endsOn, dearestMicros }
 }

@@ -6,6 +6,7 @@
  */
 import type { Database, Transaction } from '../db/database.ts'
 import { readByIndexes } from '../db/joins.ts'
+import { oneRow } from '../db/one-row.ts'
 import { type Statement, sql } from '../db/sql.ts'
 import { noteFirstOpening, noteOpened, withLedgerLock } from '../ledger/lock.ts'
 import { TIMINGS } from '../timings.ts'
@@ -22,33 +23,23 @@ export interface OpeningPiece {
  * is broken off, the next call begins anew, and finds what is opened already.
  */
 export async function openDueSlots(db: Database, piece: OpeningPiece = TIMINGS.opening): Promise<void> {
-  const open = (work: (tx: Transaction) => Promise<number>) =>
+  const open = <T>(work: (tx: Transaction) => Promise<T>) =>
     withLedgerLock(db, 'Opening the slots', async (tx) => {
       await readByIndexes(tx)
       return work(tx)
     })
-  while (await hasChanges(db)) await open((tx) => openChanged(tx, piece))
+  while ((await open((tx) => openChanged(tx, piece))) > 0) {}
   const horizon = await readHorizon(db)
   if (horizon === null) return
   for (const interval of await readBegunIntervals(db, horizon))
     for (let after = 0; after < ALL_TARGETS; )
       after = await open((tx) => openInterval(tx, interval, after, piece))
-  await open(async (tx) => {
-    await noteOpened(tx, horizon)
-    return 0
-  })
+  await open((tx) => noteOpened(tx, horizon))
 }
 
 const ALL_TARGETS = 2_147_483_647
 
-async function hasChanges({ sql: db }: Database): Promise<boolean> {
-  const [row] = await db<{ hasChanges: boolean }[]>`select exists (select from period_change) as "hasChanges"`
-  return row?.hasChanges ?? false
-}
-
-function horizonOf(): Statement {
-  return sql`storerank_now() + make_interval(secs => ${TIMINGS.openAheadMs / 1000})`
-}
+const HORIZON = sql`storerank_now() + make_interval(secs => ${TIMINGS.openAheadMs / 1000})`
 
 /**
  * Until when slots are opened now, as Postgres writes it; null when none has begun since the last time. All
@@ -56,8 +47,8 @@ function horizonOf(): Statement {
  */
 async function readHorizon({ sql: db }: Database): Promise<string | null> {
   const [row] = await db<{ horizon: string }[]>`
-    select (${horizonOf()})::text as horizon from ledger
-      where opened_to < slot_of('1 hour', ${horizonOf()})`
+    select (${HORIZON})::text as horizon from ledger
+      where opened_to < slot_of('1 hour', ${HORIZON})`
   return row?.horizon ?? null
 }
 
@@ -94,8 +85,8 @@ function readBegunIntervals({ sql: db }: Database, horizon: string): Promise<Beg
  * @returns how many periods it has looked at
  */
 async function openChanged(tx: Transaction, { slots, slotsOfPeriod }: OpeningPiece): Promise<number> {
-  await noteFirstOpening(tx, TIMINGS.openAheadMs)
-  const [row] = await tx<{ periods: number }[]>`
+  await noteFirstOpening(tx)
+  const rows = await tx<{ periods: number }[]>`
     with taken as (
       delete from period_change where ctid = any(array(select ctid from period_change limit ${slots}))
       returning period_id, from_slot
@@ -103,7 +94,7 @@ async function openChanged(tx: Transaction, { slots, slotsOfPeriod }: OpeningPie
     changed as (
       select p.target_id, p.id, p.every, p.priority, p.ended_at,
         greatest(c.from_slot, p.first_slot) as from_slot,
-          least(p.last_slot, (select greatest(opened_to, ${horizonOf()}) from ledger)) as to_slot
+          least(p.last_slot, (select greatest(opened_to, ${HORIZON}) from ledger)) as to_slot
       from (select period_id, min(from_slot) as from_slot from taken group by 1) c
       join watch_period p on p.id = c.period_id
       where p.id = any(array(select period_id from taken))
@@ -124,7 +115,7 @@ async function openChanged(tx: Transaction, { slots, slotsOfPeriod }: OpeningPie
     ),
     ${openAsked()}
     select count(*) as periods from taken`
-  return row?.periods ?? 0
+  return oneRow(rows).periods
 }
 
 /**

@@ -6,10 +6,10 @@ import { readPrices } from '../account/prices.ts'
 import type { Database, Transaction } from '../db/database.ts'
 import { disableNestedLoops, readByIndexes } from '../db/joins.ts'
 import { oneRow } from '../db/one-row.ts'
-import { type Statement, sql } from '../db/sql.ts'
+import { sql } from '../db/sql.ts'
+import { followTimeZones } from '../ledger/clock.ts'
 import { withLedgerLock } from '../ledger/lock.ts'
 import { packTasks, planTasks } from '../ledger/plan-tasks.ts'
-import { followTimeZones } from '../ledger/time-zones.ts'
 import { TIMINGS } from '../timings.ts'
 import { admission, budgetRows, type OverallBudget, readBudgets, type ScopeBudget } from './admission.ts'
 import { askedNow, askedPiece, type DuePlace, FIRST_PLACE, takePiece } from './due.ts'
@@ -46,17 +46,14 @@ export async function planDueTasks(
   pieceSlots = TIMINGS.planSlots,
 ): Promise<PlanSummary> {
   await openDueSlots(db)
-  const plan: Plan = { budget, enqueuePosts, queued: new Map(), exhausted: new Set() }
-  let summary: PlanSummary = { due: 0, planned: 0, plannedMicros: 0, cut: 0, cutMicros: 0, posts: 0 }
+  const plan: Plan = { budget, enqueuePosts, queued: new Map(), exhausted: new Set(), plannedMicros: 0 }
+  const summary = { due: 0, planned: 0, plannedMicros: 0, cut: 0, cutMicros: 0, posts: 0 }
   let slots = Math.min(TIMINGS.firstPlanSlots, pieceSlots)
   for (let after: DuePlace | null = FIRST_PLACE; after !== null; slots = pieceSlots) {
-    const piece: PlannedPiece = await planPiece(db, plan, {
-      after,
-      slots,
-      plannedMicros: summary.plannedMicros,
-    })
-    summary = addUp(summary, piece)
-    after = piece.last
+    const { last, ...piece }: PlannedPiece = await planPiece(db, plan, after, slots)
+    for (const key of Object.keys(summary) as (keyof PlanSummary)[]) summary[key] += piece[key]
+    plan.plannedMicros = summary.plannedMicros
+    after = last
   }
   return summary
 }
@@ -68,6 +65,7 @@ interface Plan {
   readonly queued: Map<number, number>
   /** Scopes that can pay for nothing that is less urgent. */
   readonly exhausted: Set<number>
+  plannedMicros: number
 }
 
 interface PlannedPiece extends PlanSummary {
@@ -77,25 +75,22 @@ interface PlannedPiece extends PlanSummary {
 
 function planPiece(
   db: Database,
-  { budget, enqueuePosts, queued, exhausted }: Plan,
-  {
-    plannedMicros,
-    ...next
-  }: { readonly after: DuePlace; readonly slots: number; readonly plannedMicros: number },
+  { budget, enqueuePosts, queued, exhausted, plannedMicros }: Plan,
+  after: DuePlace,
+  slots: number,
 ): Promise<PlannedPiece> {
   return withLedgerLock(db, 'Planning', async (tx) => {
     await followTimeZones(tx)
     await readByIndexes(tx)
-    const prices = await readPrices(tx)
     const budgets = (await readBudgets(tx, budget, plannedMicros)).map((each) => ({
       ...each,
       leftMicros: each.leftMicros === null ? null : each.leftMicros - (queued.get(each.scope) ?? 0),
     }))
-    const leastMicros = Math.min(...prices.map(({ normalMicros }) => normalMicros))
+    const leastMicros = Math.min(...(await readPrices(tx)).map(({ normalMicros }) => normalMicros))
     for (const { scope, leftMicros } of budgets)
       if (leftMicros !== null && leftMicros < leastMicros) exhausted.add(scope)
-    const last = await takePiece(tx, { ...next, exhausted })
-    await tx`create temporary table decided on commit drop as ${admission(askedPiece(), { prices, budgets })}`
+    const last = await takePiece(tx, after, slots, exhausted)
+    await tx`create temporary table decided on commit drop as ${admission(askedPiece(), budgets)}`
     const postIds = [...(await planTasks(tx)), ...(await packTasks(tx))]
     await noteCuts(tx)
     const { queues, ...totals } = await readDecision(tx, budgets)
@@ -108,17 +103,14 @@ function planPiece(
   })
 }
 
-/**
- * Notes in the due slots why they were not bought, and which of them are over, because no watch asks for them
- * any more.
- */
+/** Notes in the due slots why they were not bought, and which are over, because no watch asks for them. */
 async function noteCuts(tx: Transaction): Promise<void> {
   await tx`
     update due_slot d set cut = c.cut, price_micros = c.price_micros, short_of = c.short_of,
       priority = c.priority
     from decided c
-    where c.cut is not null and d.ctid = c.row_id and d.ctid
-      = any(array(select row_id from decided where cut is not null))
+    where c.cut is not null and d.ctid = c.row_id
+      and d.ctid = any(array(select row_id from decided where cut is not null))
       and (d.cut, d.price_micros, d.short_of, d.priority) is distinct
         from (c.cut, c.price_micros, c.short_of, c.priority)`
   await tx`
@@ -140,8 +132,7 @@ interface Decision extends PlanTotals {
 }
 
 async function readDecision(tx: Transaction, budgets: readonly ScopeBudget[]): Promise<Decision> {
-  const row = oneRow(
-    await tx<Decision[]>`
+  const rows = await tx<Decision[]>`
     with ${budgetRows(budgets)},
     asking as (
       select y.scope, d.price_micros, d.payers, d.cut, y.scope = any(d.refused) as is_refused
@@ -157,30 +148,16 @@ async function readDecision(tx: Transaction, budgets: readonly ScopeBudget[]): P
       union all
       select 0, count(*) > 0, coalesce(sum(price_micros), 0)::bigint from decided where cut = 'overall_budget'
     )
-    select t.*, (select jsonb_agg(q) from queues q) as queues from (${totals()}) t`,
-  )
-  return row
+    select t.*, (select jsonb_agg(q) from queues q) as queues from (${TOTALS}) t`
+  return oneRow(rows)
 }
 
 /** A select over `decided`: what is bought and what is cut. */
-function totals(): Statement {
-  return sql`
-    select count(*) as due, count(*) filter (where cut is null) as planned,
-      coalesce(sum(price_micros) filter (where cut is null), 0)::bigint as "plannedMicros",
-      count(cut) as cut, coalesce(sum(price_micros) filter (where cut is not null), 0)::bigint as "cutMicros"
-    from decided`
-}
-
-function addUp(sum: PlanSummary, piece: PlanSummary): PlanSummary {
-  return {
-    due: sum.due + piece.due,
-    planned: sum.planned + piece.planned,
-    plannedMicros: sum.plannedMicros + piece.plannedMicros,
-    cut: sum.cut + piece.cut,
-    cutMicros: sum.cutMicros + piece.cutMicros,
-    posts: sum.posts + piece.posts,
-  }
-}
+const TOTALS = sql`
+  select count(*) as due, count(*) filter (where cut is null) as planned,
+    coalesce(sum(price_micros) filter (where cut is null), 0)::bigint as "plannedMicros",
+    count(cut) as cut, coalesce(sum(price_micros) filter (where cut is not null), 0)::bigint as "cutMicros"
+  from decided`
 
 /** One line of the dry run: what one project would buy, or not, in one store. */
 export interface PlanLine {
@@ -199,8 +176,7 @@ export interface PlanPreview extends PlanTotals {
 }
 
 /** The dry run: what `planDueTasks` would do now. It writes nothing. */
-export async function previewPlan(db: Database, budget: OverallBudget): Promise<PlanPreview> {
-  const prices = await readPrices(db.sql)
+export function previewPlan(db: Database, budget: OverallBudget): Promise<PlanPreview> {
   return db.begin(
     async (tx) => {
       const budgets = await readBudgets(tx, budget, 0)
@@ -208,34 +184,29 @@ export async function previewPlan(db: Database, budget: OverallBudget): Promise<
       // It decides at once what a plan decides in pieces: with less, a million watches took 421 MiB of
       // temporary files.
       await tx`select set_config('work_mem', '96MB', true)`
-      return readPreview(tx, admission(askedNow(), { prices, budgets }))
+      const rows = await tx<PlanPreview[]>`
+        with decided as (${admission(askedNow(), budgets)}),
+        line as (
+          select p.name as project, d.store, d.function, null as cut, count(*) as tasks,
+            sum(share_of(d.price_micros, cardinality(d.payers), s.place))::bigint as "costMicros"
+          from decided d cross join lateral unnest(d.payers) with ordinality as s (project_id, place)
+            join project p on p.id = s.project_id
+          where d.cut is null
+          group by 1, 2, 3
+          union all
+          select p.name, d.store, d.function, d.cut, count(*), sum(d.price_micros)::bigint
+          from decided d cross join lateral unnest(d.askers) a (project_id)
+            join project p on p.id = a.project_id
+          where d.cut is not null
+          group by 1, 2, 3, 4
+        )
+        select t.*, (
+          select coalesce(json_agg(l order by l.project, l.store, l.function, l.cut nulls first), '[]')
+            from line l
+        ) as lines
+        from (${TOTALS}) t`
+      return oneRow(rows)
     },
     { isReadOnlySnapshot: true },
   )
-}
-
-async function readPreview(tx: Transaction, decision: Statement): Promise<PlanPreview> {
-  const preview = oneRow(
-    await tx<PlanPreview[]>`
-    with decided as (${decision}),
-    line as (
-      select p.name as project, d.store, d.function, null as cut, count(*) as tasks,
-        sum(share_of(d.price_micros, cardinality(d.payers), s.place))::bigint as "costMicros"
-      from decided d cross join lateral unnest(d.payers) with ordinality as s (project_id, place)
-        join project p on p.id = s.project_id
-      where d.cut is null
-      group by 1, 2, 3
-      union all
-      select p.name, d.store, d.function, d.cut, count(*), sum(d.price_micros)::bigint
-      from decided d cross join lateral unnest(d.askers) a (project_id) join project p on p.id = a.project_id
-      where d.cut is not null
-      group by 1, 2, 3, 4
-    )
-    select t.*, (
-      select coalesce(json_agg(l order by l.project, l.store, l.function, l.cut nulls first), '[]')
-        from line l
-    ) as lines
-    from (${totals()}) t`,
-  )
-  return preview
 }

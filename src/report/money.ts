@@ -5,7 +5,7 @@ import type { Database } from '../db/database.ts'
 import { oneRow } from '../db/one-row.ts'
 import type { Logger } from '../log.ts'
 import type { OverallBudget } from '../plan/admission.ts'
-import type { Budget } from '../plan/budget-ends.ts'
+import type { Budget } from '../plan/forecast.ts'
 import type { ServiceFunction } from '../service/functions.ts'
 
 /** The present by which charges are dated. */

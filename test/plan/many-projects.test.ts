@@ -1,7 +1,6 @@
 /** What a plan decides it decides in time that grows with what is due, however many projects have budgets. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { readPrices } from '../../src/account/prices.ts'
 import { disableNestedLoops } from '../../src/db/joins.ts'
 import { admission, readBudgets } from '../../src/plan/admission.ts'
 import { askedNow } from '../../src/plan/due.ts'
@@ -45,9 +44,9 @@ test('an asker of a slot is not compared with the budget of each project', async
   const rows = await planning.db.begin(async (tx) => {
     await disableNestedLoops(tx)
     const budget = { maxDayMicros: 1_000_000_000, maxMonthMicros: null, maxRunMicros: null }
-    const input = { prices: await readPrices(tx), budgets: await readBudgets(tx, budget, 0) }
+    const budgets = await readBudgets(tx, budget, 0)
     const [row] = await tx<{ 'QUERY PLAN': readonly { Plan: PlanNode }[] }[]>`
-      explain (analyze, timing off, format json) ${admission(askedNow(), input)}`
+      explain (analyze, timing off, format json) ${admission(askedNow(), budgets)}`
     const plan = row?.['QUERY PLAN'][0]?.Plan
     assert.ok(plan !== undefined)
     return countRows(plan)

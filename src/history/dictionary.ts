@@ -3,6 +3,7 @@
  * nothing` uses up an id of the sequence per existing row, and commits before the captures that use its ids.
  */
 import type { Database } from '../db/database.ts'
+import { sql } from '../db/sql.ts'
 import type { Store } from '../service/functions.ts'
 import { createWritten, type WrittenNumbers } from './numbers.ts'
 
@@ -30,7 +31,7 @@ export interface Dictionary {
   readonly written: WrittenNumbers
 }
 
-/** Ids are cached after their commit only. When the bound is reached the cache begins again. */
+/** Ids are cached after their commit only. When there are so many the cache begins again. */
 const MAX_CACHED = 200_000
 /**
  * Titles differ by country, so every capture would rewrite them: an app is updated at most this often. The
@@ -38,62 +39,54 @@ const MAX_CACHED = 200_000
  */
 const REFRESH_AFTER_MS = 20 * 3_600_000
 
-/** Ids by store and app id: numbers alone, because an object for each app made a look-up twice as slow. */
-interface Cache {
-  readonly beganAtMs: number
-  readonly ids: Readonly<Record<Store, Map<string, number>>>
-}
+type App = SeenApp & { readonly store: Store }
+
+/** Numbers alone, because an object for each app made a look-up twice as slow. */
+type Cache = Readonly<Record<Store, Map<string, number>>>
 
 export function createDictionary(
   db: Database,
   nowMs: () => number = Date.now,
   maxCached = MAX_CACHED,
 ): Dictionary {
-  const begin = (): Cache => ({ beganAtMs: nowMs(), ids: { ios_store: new Map(), android_store: new Map() } })
-  let cache = begin()
-  const isFull = (more: number) => cache.ids.ios_store.size + cache.ids.android_store.size + more > maxCached
+  let cache: Cache = { ios_store: new Map(), android_store: new Map() }
+  let beganAtMs = nowMs()
   /** A cache that ends is replaced and not emptied: another batch may still read its ids out of it. */
-  const present = (more = 0) => {
-    if (nowMs() - cache.beganAtMs >= REFRESH_AFTER_MS || (more > 0 && isFull(more))) cache = begin()
-    return cache.ids
+  const present = (): Cache => {
+    const isFull = cache.ios_store.size + cache.android_store.size >= maxCached
+    if (isFull || nowMs() - beganAtMs >= REFRESH_AFTER_MS) {
+      cache = { ios_store: new Map(), android_store: new Map() }
+      beganAtMs = nowMs()
+    }
+    return cache
   }
   return {
     written: createWritten(),
     resolveAppIds: async (seen) => {
       const known = present()
-      const missing = onePerApp(seen, (store, appId) => !known[store].has(appId))
-      if (missing.length > 0) {
-        const next = present(missing.length)
-        for (const { store, appId, id } of await upsertApps(db, missing)) {
-          known[store].set(appId, id)
-          next[store].set(appId, id)
-        }
+      const missing = new Map<string, App>()
+      for (const { store, apps } of seen)
+        for (const app of apps)
+          if (!known[store].has(app.appId)) missing.set(`${store} ${app.appId}`, { ...app, store })
+      if (missing.size > 0) {
+        const rows = await upsertApps(db, [...missing.values()])
+        for (const { store, appId, id } of rows) known[store].set(appId, id)
       }
       return (store, appId) => known[store].get(appId)
     },
   }
 }
 
-/** The apps that are wanted, each once. */
-function onePerApp(seen: readonly SeenApps[], isWanted: (store: Store, appId: string) => boolean): App[] {
-  const apps = new Map<string, App>()
-  for (const { store, apps: ofStore } of seen) {
-    for (const app of ofStore) {
-      if (isWanted(store, app.appId)) apps.set(`${store} ${app.appId}`, { ...app, store })
-    }
-  }
-  return [...apps.values()]
+const COLUMNS = {
+  store: 'text',
+  appId: 'text',
+  title: 'text',
+  developer: 'text',
+  icon: 'text',
+  url: 'text',
 }
 
-interface App extends SeenApp {
-  readonly store: Store
-}
-
-interface AppRow {
-  readonly id: number
-  readonly store: Store
-  readonly appId: string
-}
+type AppRow = Pick<App, 'store' | 'appId'> & { readonly id: number }
 
 /** One statement behind a lock: without it two writers could deadlock. */
 async function upsertApps(db: Database, apps: readonly App[]): Promise<AppRow[]> {
@@ -101,16 +94,12 @@ async function upsertApps(db: Database, apps: readonly App[]): Promise<AppRow[]>
     await tx`select wait_for_lock('dictionary')`
     return tx<AppRow[]>`
       with seen as (
-        select s.*, a.id from unnest(
-          ${apps.map((app) => app.store)}::text[], ${apps.map((app) => app.appId)}::text[],
-          ${apps.map((app) => app.title)}::text[], ${apps.map((app) => app.developer)}::text[],
-          ${apps.map((app) => app.icon)}::text[], ${apps.map((app) => app.url)}::text[]
-        ) as s (store, app_id, title, developer, icon, url) left join app a using (store, app_id)
+        select s.*, a.id from ${sql.rows('s', apps, COLUMNS)} left join app a using (store, app_id)
       ),
       changed as (
         update app a set updated_at = storerank_now(), title = coalesce(s.title, a.title),
           developer = coalesce(s.developer, a.developer), icon = coalesce(s.icon, a.icon),
-            url = coalesce(s.url, a.url),
+          url = coalesce(s.url, a.url),
           former_developers = case when s.developer <> a.developer
             then coalesce(a.former_developers, '[]') || jsonb_build_object('developer', a.developer,
               'until', (storerank_now() at time zone 'UTC')::date)

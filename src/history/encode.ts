@@ -1,13 +1,12 @@
 /** Pure: fetched results as the rows that the history stores. */
 import { createHash } from 'node:crypto'
 import type { Fetched } from '../collect/fetch.ts'
-import type { AppReviewsResult, InfoResult, RankedApp, SearchResult } from '../service/results.ts'
-import type { Capture } from './captures.ts'
+import type { InfoResult, RankedApp, SearchResult } from '../service/results.ts'
+import type { Capture, RankingCapture } from './captures.ts'
 import type { AppIds, SeenApps } from './dictionary.ts'
 import type { SeenNumbers } from './numbers.ts'
-import type { RankingCapture } from './rankings.ts'
 import type { SeenReview } from './reviews.ts'
-import type { AppPage, SnapshotCapture } from './snapshots.ts'
+import type { SnapshotCapture, SnapshotColumns } from './snapshots.ts'
 
 type Of<Kind extends Fetched['kind']> = Extract<Fetched, { kind: Kind }>
 
@@ -16,14 +15,14 @@ export function toRanking(fetched: Of<'ranking'>, idOf: AppIds): RankingCapture 
   const { item, search, incomplete } = fetched
   const { apps, absolute, paid, resultsCount } = search ?? NOTHING_FOUND
   const numberOf = (app: RankedApp | null) => (app === null ? 0 : (idOf(item.store, app.appId) ?? 0))
-  const capture = {
+  return {
     ...captureOf(fetched, search),
     resultsCount,
     incomplete,
     appIds: apps.map(numberOf),
     absolute,
+    paid: paid.map(({ app, place }) => ({ id: numberOf(app), place })),
   }
-  return { ...capture, paid: paid.map(({ app, place }) => ({ id: numberOf(app), place })) }
 }
 
 const NOTHING_FOUND = { apps: [], absolute: null, paid: [], resultsCount: 0 }
@@ -41,19 +40,16 @@ export function toNumbers(fetched: Fetched, idOf: AppIds): SeenNumbers[] {
   })
 }
 
-/** Pure: an app's page as a row of the history. */
-export function toSnapshot(fetched: Of<'snapshot'>, idOf: AppIds): SnapshotCapture {
-  const { info } = fetched
-  return {
-    ...captureOf(fetched, info),
-    app: describeApp(fetched, info, idOf, info === null ? null : toPage(info)),
-  }
-}
-
-/** Pure: what stands above the reviews of an app, as a row of the history. */
-export function toReviewsSnapshot(fetched: Of<'reviews'>, idOf: AppIds): SnapshotCapture {
-  const { reviews } = fetched
-  return { ...captureOf(fetched, reviews), app: describeApp(fetched, reviews, idOf, null) }
+/** Pure: an app's page, or what stands above its reviews, as a row of the history. */
+export function toSnapshot(fetched: Of<'snapshot' | 'reviews'>, idOf: AppIds): SnapshotCapture {
+  const { item } = fetched
+  const result = fetched.kind === 'snapshot' ? fetched.info : fetched.reviews
+  const capture = captureOf(fetched, result)
+  const app = result === null ? undefined : idOf(item.store, result.appId)
+  if (result === null || app === undefined) return capture
+  const { rating, reviewsCount } = result
+  const said = { app, rating: rating?.value ?? null, votesCount: rating?.votesCount ?? null, reviewsCount }
+  return { ...capture, ...said, ...('installsCount' in result ? pageOf(result) : {}) }
 }
 
 /** Pure: the reviews of an app as rows of the history. */
@@ -99,19 +95,8 @@ function captureOf(
   }
 }
 
-function describeApp(
-  { item }: Fetched,
-  result: (Pick<AppReviewsResult, 'rating' | 'reviewsCount'> & { readonly appId: string }) | null,
-  idOf: AppIds,
-  page: AppPage | null,
-): SnapshotCapture['app'] {
-  const id = result === null ? undefined : idOf(item.store, result.appId)
-  if (result === null || id === undefined) return null
-  const { rating, reviewsCount } = result
-  return { id, rating: rating?.value ?? null, votesCount: rating?.votesCount ?? null, reviewsCount, page }
-}
-
-function toPage(info: InfoResult): AppPage {
+/** What an app's own page says beside. */
+function pageOf(info: InfoResult): SnapshotColumns & Pick<SnapshotCapture, 'listing'> {
   const { title, description, updateNotes, icon } = info
   const images = (info.images ?? []).filter((image) => image !== null)
   const details = {
@@ -132,7 +117,7 @@ function toPage(info: InfoResult): AppPage {
     moreAppsByDeveloper: info.moreAppsByDeveloper,
   }
   const content = { title, description, updateNotes, icon, images, details }
-  const hash = `\\x${createHash('sha256').update(JSON.stringify(content)).digest('hex')}`
+  const hash = createHash('sha256').update(JSON.stringify(content)).digest()
   return {
     priceMicros: info.price?.current == null ? null : Math.round(info.price.current * 1_000_000),
     currency: info.price?.currency ?? null,
@@ -144,6 +129,7 @@ function toPage(info: InfoResult): AppPage {
     installsCount: info.installsCount,
     releasedAt: info.releasedDate,
     updatedAt: info.lastUpdateDate,
+    listingHash: hash,
     listing: { hash, ...content },
   }
 }

@@ -4,6 +4,7 @@
  * batch first reads what was written since the last one, by whichever process.
  */
 import type { Database, Transaction } from '../db/database.ts'
+import { sql } from '../db/sql.ts'
 import type { ListedNumbers } from '../service/results.ts'
 
 export interface SeenNumbers {
@@ -59,35 +60,32 @@ export async function writeNumbers(
 
 /** Of each app and place what was seen on the latest day, there the first. */
 function latestOfEach(seen: readonly SeenNumbers[]): SeenNumbers[] {
-  const latest = new Map<number, Map<number, SeenNumbers>>()
+  const latest = new Map<string, SeenNumbers>()
   for (const each of seen) {
-    const apps = latest.get(each.locationCode) ?? new Map<number, SeenNumbers>()
-    const before = apps.get(each.id)
-    if (before === undefined || before.day < each.day) apps.set(each.id, each)
-    latest.set(each.locationCode, apps)
+    const key = `${each.locationCode} ${each.id}`
+    if ((latest.get(key)?.day ?? '') < each.day) latest.set(key, each)
   }
-  return [...latest.values()].flatMap((apps) => [...apps.values()])
+  return [...latest.values()]
 }
 
 const monthOf = (day: string) => day.slice(0, 7)
+
+const NOTHING = { votes: null, rating: null, priceMicros: 0 } as const
+
+/** What is known of an app in the month of a day: at first nothing. */
+const knownIn = (found: Written | undefined, day: string) =>
+  found !== undefined && monthOf(found.day) === monthOf(day) ? found : NOTHING
 
 /** What is new of an app; null when nothing is, or the day is over. */
 function findChange(written: WrittenNumbers, { id, locationCode, day, numbers }: SeenNumbers): Change | null {
   const found = written.places.get(locationCode)?.apps.get(id)
   if (found !== undefined && found.day >= day) return null
-  const before = found !== undefined && monthOf(found.day) === monthOf(day) ? found : NOTHING
-  const changed = <Key extends 'votes' | 'rating' | 'priceMicros'>(key: Key) =>
-    numbers[key] === before[key] ? null : numbers[key]
-  const change = {
-    id,
-    votes: changed('votes'),
-    rating: changed('rating'),
-    priceMicros: changed('priceMicros'),
-  }
-  return change.votes === null && change.rating === null && change.priceMicros === null ? null : change
+  const before = knownIn(found, day)
+  const votes = numbers.votes === before.votes ? null : numbers.votes
+  const rating = numbers.rating === before.rating ? null : numbers.rating
+  const priceMicros = numbers.priceMicros === before.priceMicros ? null : numbers.priceMicros
+  return votes === null && rating === null && priceMicros === null ? null : { id, votes, rating, priceMicros }
 }
-
-const NOTHING = { votes: null, rating: null, priceMicros: 0 } as const
 
 interface Row {
   readonly id: number
@@ -106,6 +104,7 @@ async function readWritten(
   seen: readonly SeenNumbers[],
 ): Promise<void> {
   const codes = [...new Set(seen.map(({ locationCode }) => locationCode))]
+  const read = codes.map((locationCode) => ({ locationCode, lastId: places.get(locationCode)?.lastId ?? 0 }))
   const cached = [...places.values()].reduce((sum, { apps }) => sum + apps.size, 0)
   if (cached > maxCached) for (const code of places.keys()) if (!codes.includes(code)) places.delete(code)
   const first = seen.reduce((day, each) => (each.day < day ? each.day : day), '9999-12')
@@ -113,8 +112,7 @@ async function readWritten(
     select n.id, n.location_code as "locationCode", n.day::text as day,
       array(select n.block * ${BLOCK} + a.app from unnest(n.apps) with ordinality a (app, place)
         order by a.place) as ids, n.votes, n.ratings, n.price_micros as prices
-    from unnest(${codes}::int[], ${codes.map((code) => places.get(code)?.lastId ?? 0)}::bigint[])
-      as p (location_code, last_id)
+    from ${sql.rows('p', read, { locationCode: 'int', lastId: 'bigint' })}
     join app_numbers n on n.location_code = p.location_code and n.id > p.last_id
     where n.day >= ${`${monthOf(first)}-01`}::date
     order by n.day, n.id`
@@ -125,16 +123,15 @@ function remember(places: WrittenNumbers['places'], { id, locationCode, day, ids
   const place = places.get(locationCode) ?? { lastId: 0, apps: new Map<number, Written>() }
   places.set(locationCode, place)
   place.lastId = Math.max(place.lastId, id)
-  ids.forEach((app, index) => {
-    const found = place.apps.get(app)
-    const before = found !== undefined && monthOf(found.day) === monthOf(day) ? found : NOTHING
+  for (const [index, app] of ids.entries()) {
+    const before = knownIn(place.apps.get(app), day)
     place.apps.set(app, {
       day,
       votes: row.votes?.[index] ?? before.votes,
       rating: row.ratings?.[index] ?? before.rating,
       priceMicros: row.prices?.[index] ?? before.priceMicros,
     })
-  })
+  }
 }
 
 async function insertChanges(
@@ -143,27 +140,39 @@ async function insertChanges(
   written: WrittenNumbers,
 ): Promise<void> {
   const keyOf = ({ locationCode, day, id }: SeenNumbers) => `${locationCode} ${day} ${Math.floor(id / BLOCK)}`
-  const groups = Map.groupBy(seen, keyOf)
-  const rows = [...groups.values()].flatMap((group) => {
+  const rows = [...Map.groupBy(seen, keyOf).values()].flatMap((group) => {
     const changes = group.flatMap((each) => findChange(written, each) ?? []).sort((a, b) => a.id - b.id)
     const [one] = group
-    return changes.length === 0 || one === undefined ? [] : [{ ...one, changes, currency: currencyOf(group) }]
+    if (changes.length === 0 || one === undefined) return []
+    return {
+      locationCode: one.locationCode,
+      day: one.day,
+      block: Math.floor(one.id / BLOCK),
+      apps: asArray(changes.map(({ id }) => id % BLOCK)),
+      votes: asArray(changes.map(({ votes }) => votes)),
+      ratings: asArray(changes.map(({ rating }) => rating)),
+      prices: asArray(changes.map(({ priceMicros }) => priceMicros)),
+      currency: group.find(({ numbers }) => numbers.currency !== null)?.numbers.currency ?? null,
+    }
   })
-  const column = (name: keyof Change) => rows.map(({ changes }) => asArray(changes.map((each) => each[name])))
   await tx`
     insert into app_numbers (location_code, day, block, apps, votes, ratings, price_micros, currency)
     select location_code, day, block, apps::smallint[], votes::int[], ratings::smallint[],
       prices::bigint[], currency
-    from unnest(${rows.map((row) => row.locationCode)}::int[], ${rows.map((row) => row.day)}::date[],
-      ${rows.map((row) => Math.floor(row.id / BLOCK))}::int[],
-      ${rows.map(({ changes }) => asArray(changes.map(({ id }) => id % BLOCK)))}::text[],
-      ${column('votes')}::text[], ${column('rating')}::text[], ${column('priceMicros')}::text[],
-      ${rows.map((row) => row.currency)}::text[]
-    ) as r (location_code, day, block, apps, votes, ratings, prices, currency)`
+    from ${sql.rows('r', rows, ROW)}`
 }
 
-const currencyOf = (seen: readonly SeenNumbers[]) =>
-  seen.find(({ numbers }) => numbers.currency !== null)?.numbers.currency ?? null
+/** Arrays of different lengths, each as its text. */
+const ROW = {
+  locationCode: 'int',
+  day: 'date',
+  block: 'int',
+  apps: 'text',
+  votes: 'text',
+  ratings: 'text',
+  prices: 'text',
+  currency: 'text',
+}
 
 /** As the text of an array in Postgres; null when nothing stands in it. */
 const asArray = (values: readonly (number | null)[]) =>

@@ -4,6 +4,7 @@
  * nobody wants any more is dropped with its partition; pages, which are large, go by the day.
  */
 import type { Database, SqlRunner, Transaction } from '../db/database.ts'
+import { oneRow } from '../db/one-row.ts'
 import { inPiece, ROWS_AT_ONCE } from '../db/pieces.ts'
 import { type Statement, sql } from '../db/sql.ts'
 import { listPartitions, type Partition } from './partitions.ts'
@@ -17,40 +18,35 @@ export interface Kept {
 interface Rule {
   readonly name: string
   readonly table: Partition['table']
-  /** What the setting says; null: for ever. */
-  readonly keepMs: number | null
   readonly column: 'keep_history' | 'keep_pages'
   readonly unit: 'month' | 'day'
-  /** A row whose task is still there is looked up by it: by the ledger, the views of problems, the audit. */
-  readonly isOfTasks: boolean
   readonly rowsAtOnce: number
+  /** What the setting says; null: for ever. */
+  readonly keepMs: number | null
 }
 
+const HISTORY = { name: 'Pruning the history', column: 'keep_history', unit: 'month' } as const
 /** A page has about 100 KB. */
-const PAGES_AT_ONCE = 200
+const PAGES = { name: 'Pruning the pages', column: 'keep_pages', unit: 'day', rowsAtOnce: 200 } as const
 
 /**
- * Deletes rows of the history that are older than their projects want.
+ * Deletes rows of the history that are older than their projects want. The numbers of apps go with the
+ * searches and charts of their month, which showed them.
  * @param keepMs for projects that say nothing themselves; null keeps them for ever
  */
 export async function pruneHistory(db: Database, keepMs: number | null, signal?: AbortSignal): Promise<Kept> {
-  const rule = {
-    keepMs,
-    column: 'keep_history',
-    unit: 'month',
-    isOfTasks: true,
-    rowsAtOnce: ROWS_AT_ONCE,
-  } as const
-  const ranking = await prune(db, { ...rule, name: 'Pruning the history', table: 'ranking' }, signal)
-  const snapshot = await prune(db, { ...rule, name: 'Pruning the history', table: 'app_snapshot' }, signal)
-  if (ranking.months > 0) await inPiece(db, 'Pruning the history', pruneNumbers)
+  const rule = { ...HISTORY, rowsAtOnce: ROWS_AT_ONCE, keepMs }
+  const ranking = await prune(db, { ...rule, table: 'ranking' }, signal)
+  const snapshot = await prune(db, { ...rule, table: 'app_snapshot' }, signal)
+  const [oldest] = ranking.months > 0 ? await listPartitions(db.sql, 'ranking') : []
+  if (oldest)
+    await inPiece(
+      db,
+      rule.name,
+      (tx) =>
+        tx`delete from app_numbers where day < (${oldest.begins}::timestamptz at time zone 'UTC')::date`,
+    )
   return { rows: ranking.rows + snapshot.rows, months: ranking.months + snapshot.months }
-}
-
-/** The numbers of apps go with the searches and charts of their month, which showed them. */
-async function pruneNumbers(tx: Transaction): Promise<void> {
-  const [oldest] = await listPartitions(tx, 'ranking')
-  if (oldest) await tx`delete from app_numbers where day < (${oldest.begins} at time zone 'UTC')::date`
 }
 
 /**
@@ -58,41 +54,28 @@ async function pruneNumbers(tx: Transaction): Promise<void> {
  * measurement that is `html_only` has nothing else, and stays as the gap that it is.
  */
 export function prunePages(db: Database, keepMs: number | null, signal?: AbortSignal): Promise<Kept> {
-  const rule = {
-    keepMs,
-    column: 'keep_pages',
-    unit: 'day',
-    isOfTasks: false,
-    rowsAtOnce: PAGES_AT_ONCE,
-  } as const
-  return prune(db, { ...rule, name: 'Pruning the pages', table: 'page' }, signal)
+  return prune(db, { ...PAGES, table: 'page', keepMs }, signal)
 }
 
 async function prune(db: Database, rule: Rule, signal?: AbortSignal): Promise<Kept> {
-  let rows = 0
-  let months = 0
+  const gone = { rows: 0, months: 0 }
   const since = await readLatestSince(db.sql, rule)
-  if (since === null) return { rows, months }
+  if (since === null) return gone
   for (const partition of await listPartitions(db.sql, rule.table)) {
     signal?.throwIfAborted()
     if (partition.begins >= since) break
-    if (await inPiece(db, rule.name, (tx) => dropMonth(tx, rule, partition))) months += 1
-    else rows += await pruneMonth(db, rule, partition, signal)
+    if (await inPiece(db, rule.name, (tx) => dropMonth(tx, rule, partition))) gone.months += 1
+    else gone.rows += await pruneMonth(db, rule, partition, signal)
   }
-  return { rows, months }
+  return gone
 }
 
-/**
- * Before which instant rows go at all; null: none do. Most months are younger, and not looked at: each look
- * takes all targets.
- */
+/** Before which instant rows go at all; null: none do. Each look at a month takes all targets. */
 async function readLatestSince(db: SqlRunner, rule: Rule): Promise<Date | null> {
-  const [row] = await db<{ since: Date | null }[]>`
+  const rows = await db<{ since: Date | null }[]>`
     with ${keptTargets(rule)}
-    select max(since) as since from kept
-    where ${rule.keepMs}::float8 is not null or exists (select from project
-      where ${sql.identifier(rule.column)} is not null)`
-  return row?.since ?? null
+    select max(since) as since from kept`
+  return oneRow(rows).since
 }
 
 /**
@@ -115,15 +98,14 @@ function keptTargets({ keepMs, column, unit }: Rule): Statement {
  * for a moment; when they leave none, the piece gives up, and the next run of the job tries again.
  */
 async function dropMonth(tx: Transaction, rule: Rule, { name, begins, ends }: Partition): Promise<boolean> {
-  const [row] = await tx<{ over: boolean }[]>`
+  const rows = await tx<{ over: boolean }[]>`
     with ${keptTargets(rule)}
     select ${ends}::timestamptz <= storerank_now()
-      and not exists (
-        select from target t left join kept k on k.target_id = t.id where k.since is null
-          or k.since < ${ends})
-      and not (${rule.isOfTasks} and exists (select from task where slot >= ${begins} and slot < ${ends})) as
-        over`
-  if (!row?.over) return false
+      and not exists (select from target t left join kept k on k.target_id = t.id
+        where k.since is null or k.since < ${ends})
+      and (${rule.table === 'page'} or not exists (
+        select from task where slot >= ${begins} and slot < ${ends})) as over`
+  if (!oneRow(rows).over) return false
   await tx`drop table ${sql.identifier(name)}`
   return true
 }
@@ -152,18 +134,18 @@ async function prunePiece(
   { table, name, begins, ends }: Partition,
   from: number,
 ): Promise<{ rows: number; last: number }> {
-  const hasNoTask = sql`
-    and not exists (
-      select from task k where k.target_id = h.target_id and k.slot = h.slot and k.state <> 'dropped')`
-  const isWanted = sql`k.target_id >= ${from} and k.since > ${begins} ${rule.isOfTasks ? hasNoTask : sql``}`
-  const [piece] =
+  // A row whose task is still there is looked up by it: by the ledger, the views of problems, the audit.
+  const hasNoTask = sql`not exists (
+    select from task k where k.target_id = h.target_id and k.slot = h.slot and k.state <> 'dropped')`
+  const isOld = sql`h.slot < k.since and k.target_id >= ${from} and k.since > ${begins}
+    and ${table === 'page' ? sql`true` : hasNoTask}`
+  const rows =
     table === 'ranking'
       ? await tx<{ rows: number; last: number }[]>`
           with ${keptTargets(rule)},
           old as (
             select h.target_id, h.slot from kept k join ranking_row h on h.target_id = k.target_id
-              and h.slot < k.since
-            where h.slot >= ${begins} and h.slot < ${ends} and ${isWanted}
+            where h.slot >= ${begins} and h.slot < ${ends} and ${isOld}
             order by h.target_id limit ${rule.rowsAtOnce}
           )
           select delete_rankings(array_agg(target_id), array_agg(slot)) as rows,
@@ -172,12 +154,10 @@ async function prunePiece(
           with ${keptTargets(rule)},
           gone as (
             delete from ${sql.identifier(name)} where ctid = any(array(
-              select h.ctid from kept k
-              join ${sql.identifier(name)} h on h.target_id = k.target_id and h.slot < k.since
-              where ${isWanted}
-              order by h.target_id limit ${rule.rowsAtOnce}))
+              select h.ctid from kept k join ${sql.identifier(name)} h on h.target_id = k.target_id
+              where ${isOld} order by h.target_id limit ${rule.rowsAtOnce}))
             returning target_id
           )
           select count(*) as rows, coalesce(max(target_id), 0) as last from gone`
-  return piece ?? { rows: 0, last: 0 }
+  return oneRow(rows)
 }

@@ -3,6 +3,7 @@
  * whatever order captures arrive. Written in the transaction of the snapshots that brought them.
  */
 import type { Transaction } from '../db/database.ts'
+import { sql } from '../db/sql.ts'
 import type { ReviewResponse } from '../service/results.ts'
 
 /** A review as captures showed it. */
@@ -25,6 +26,20 @@ export interface SeenReview {
   readonly firstSeenAt: Date | null
   readonly lastSeenAt: Date | null
 }
+
+const KEY = { app: 'int', reviewId: 'text' }
+const CONTENT = {
+  version: 'text',
+  rating: 'real',
+  title: 'text',
+  text: 'text',
+  author: 'text',
+  authorImage: 'text',
+  helpfulCount: 'int',
+  responses: 'jsonb',
+  writtenAt: 'timestamptz',
+}
+const SEEN = { serviceId: 'text', firstSeenAt: 'timestamptz', lastSeenAt: 'timestamptz', place: 'int' }
 
 /** A review has some hundred bytes, and 100,000 characters at most. */
 const ROWS_PER_STATEMENT = 5_000
@@ -58,44 +73,22 @@ function timeOf(at: Date | null): number {
 }
 
 async function upsertPart(tx: Transaction, reviews: readonly SeenReview[]): Promise<void> {
+  const rows = reviews.map((review, place) => ({ ...review, place }))
+  const columns = { ...KEY, ...CONTENT }
+  const ofLatest = Object.entries(CONTENT).map(([field, type]) => {
+    const column = sql.columns({ [field]: type })
+    return sql`${column} = case when excluded.last_seen_at < r.last_seen_at then r.${column}
+      else excluded.${column} end`
+  })
   await tx`
-    insert into review as r (app, review_id, location_code, language_code, version, rating, title, text,
-      author,
-      author_image, helpful_count, responses, written_at, first_seen_at, last_seen_at)
-    select s.app, s.review_id, t.location_code, t.language_code, s.version, s.rating, s.title, s.text,
-      s.author,
-      s.author_image, s.helpful_count, s.responses::jsonb, s.written_at,
-        coalesce(s.first_seen_at, clock_timestamp()), coalesce(s.last_seen_at, clock_timestamp())
-    from unnest(
-      ${reviews.map((review) => review.serviceId)}::text[], ${reviews.map((review) => review.app)}::int[],
-      ${reviews.map((review) => review.reviewId)}::text[], ${reviews.map((review) => review.version)}::text[],
-      ${reviews.map((review) => review.rating)}::real[], ${reviews.map((review) => review.title)}::text[],
-      ${reviews.map((review) => review.text)}::text[], ${reviews.map((review) => review.author)}::text[],
-      ${reviews.map((review) => review.authorImage)}::text[],
-      ${reviews.map((review) => review.helpfulCount)}::int[],
-        ${reviews.map((review) => review.responses && JSON.stringify(review.responses))}::text[],
-      ${reviews.map((review) => review.writtenAt?.toISOString() ?? null)}::timestamptz[],
-      ${reviews.map((review) => review.firstSeenAt?.toISOString() ?? null)}::timestamptz[],
-      ${reviews.map((review) => review.lastSeenAt?.toISOString() ?? null)}::timestamptz[]
-    ) with ordinality as s (service_id, app, review_id, version, rating, title, text, author, author_image,
-      helpful_count,
-      responses, written_at, first_seen_at, last_seen_at, place)
+    insert into review as r (location_code, language_code, first_seen_at, last_seen_at,
+      ${sql.columns(columns)})
+    select t.location_code, t.language_code, coalesce(s.first_seen_at, clock_timestamp()),
+      coalesce(s.last_seen_at, clock_timestamp()), ${sql.columns(columns, 's')}
+    from ${sql.rows('s', rows, { ...columns, ...SEEN })}
     join task k using (service_id) join target t on t.id = k.target_id
     order by s.place
-    on conflict (app, review_id) do update set
-      version = case when excluded.last_seen_at < r.last_seen_at then r.version else excluded.version end,
-      rating = case when excluded.last_seen_at < r.last_seen_at then r.rating else excluded.rating end,
-      title = case when excluded.last_seen_at < r.last_seen_at then r.title else excluded.title end,
-      text = case when excluded.last_seen_at < r.last_seen_at then r.text else excluded.text end,
-      author = case when excluded.last_seen_at < r.last_seen_at then r.author else excluded.author end,
-      author_image = case when excluded.last_seen_at < r.last_seen_at then r.author_image
-        else excluded.author_image end,
-      helpful_count = case when excluded.last_seen_at < r.last_seen_at then r.helpful_count
-        else excluded.helpful_count end,
-      responses = case when excluded.last_seen_at < r.last_seen_at then r.responses
-        else excluded.responses end,
-      written_at = case when excluded.last_seen_at < r.last_seen_at then r.written_at
-        else excluded.written_at end,
+    on conflict (app, review_id) do update set ${sql.join(ofLatest, ', ')},
       first_seen_at = least(r.first_seen_at, excluded.first_seen_at),
       last_seen_at = greatest(r.last_seen_at, excluded.last_seen_at)`
 }

@@ -4,8 +4,7 @@
  * alone; the rest is stored.
  */
 import { gunzipSync } from 'node:zlib'
-import { type Fetched, isIdDoubtful, whyUnusable } from '../collect/fetch.ts'
-import { compressBody } from '../collect/kept-body.ts'
+import { compressBody, type Fetched, isIdDoubtful, whyUnusable } from '../collect/fetch.ts'
 import { type Database, isDatabaseError, type Transaction } from '../db/database.ts'
 import type { DatabaseError } from '../db/driver.ts'
 import { doubtIds } from '../ledger/adopt.ts'
@@ -18,13 +17,12 @@ import {
   rejectResults,
   type UnusableAnswer,
 } from '../ledger/task-failures.ts'
-import { logFailedResults } from '../ledger/task-log.ts'
+import { logFailedTasks } from '../ledger/task-log.ts'
 import type { Logger } from '../log.ts'
+import { insertPages, insertRankings } from './captures.ts'
 import type { AppIds, Dictionary } from './dictionary.ts'
-import { appsOf, toNumbers, toPages, toRanking, toReviews, toReviewsSnapshot, toSnapshot } from './encode.ts'
+import { appsOf, toNumbers, toPages, toRanking, toReviews, toSnapshot } from './encode.ts'
 import { writeNumbers } from './numbers.ts'
-import { insertPages } from './pages.ts'
-import { insertRankings } from './rankings.ts'
 import { upsertReviews } from './reviews.ts'
 import { insertSnapshots } from './snapshots.ts'
 
@@ -68,7 +66,7 @@ export async function storeFetched(
     // A month whose partition is missing is such an error too. Partitions are made ahead, so looking for them
     // each time would find nothing.
     await ensurePartitions(deps.db, batch)
-    const total = await storeOrHalve(deps, batch)
+    const total = await storeInParts(deps, batch)
     await deps.db.begin(finish)
     return total
   }
@@ -89,42 +87,38 @@ async function storeWhole(
   })
 }
 
-/** Logs each task of a stored batch that failed, with its ids. */
+/** Logs each task of a stored batch that failed. */
 export async function logFailed(
   { sql }: Database,
   log: Logger,
   batch: readonly Fetched[],
   { failed, unreadable }: StoredBatch,
 ): Promise<void> {
-  if (failed + unreadable === 0) return
-  await logFailedResults(
-    sql,
-    log,
-    batch.map((fetched) => fetched.item.serviceId),
-  )
+  const serviceIds = batch.map((fetched) => fetched.item.serviceId)
+  if (failed + unreadable > 0) await logFailedTasks(sql, log, { serviceIds })
 }
 
 /** Stores a batch, or as much of it as the database takes. */
-async function storeOrHalve(deps: StoreDeps, batch: readonly Fetched[]): Promise<StoredBatch> {
+async function storeInParts(deps: StoreDeps, batch: readonly Fetched[]): Promise<StoredBatch> {
   try {
     return await storeWhole(deps, batch)
   } catch (error) {
-    if (!isDataError(error)) throw error
-    return storeHalved(deps, batch, error)
+    const [first] = batch
+    if (!isDataError(error) || first === undefined) throw error
+    if (batch.length === 1) return storeWhole(deps, [refuse(first, error)])
+    const middle = batch.length >> 1
+    const [begin, end] = [
+      await storeInParts(deps, batch.slice(0, middle)),
+      await storeInParts(deps, batch.slice(middle)),
+    ]
+    return {
+      stored: begin.stored + end.stored,
+      failed: begin.failed + end.failed,
+      unreadable: begin.unreadable + end.unreadable,
+      postedAgain: begin.postedAgain + end.postedAgain,
+      later: begin.later + end.later,
+    }
   }
-}
-
-async function storeHalved(
-  deps: StoreDeps,
-  batch: readonly Fetched[],
-  error: DataError,
-): Promise<StoredBatch> {
-  const [first] = batch
-  if (first === undefined) throw error
-  if (batch.length === 1) return storeWhole(deps, [refuse(first, error)])
-  const middle = batch.length >> 1
-  const begin = await storeOrHalve(deps, batch.slice(0, middle))
-  return add(begin, await storeOrHalve(deps, batch.slice(middle)))
 }
 
 /** The outcome of a single result that the database refuses. */
@@ -158,53 +152,43 @@ async function storeBatch(
   batch: readonly Fetched[],
   ids: AppIds,
 ): Promise<StoredBatch> {
+  const idsOf = (fetched: readonly Fetched[]) => fetched.map(({ item }) => item.serviceId)
   // The one statement that stores rankings locks their tasks in the same order.
-  if (!batch.every(isUsual)) {
-    await lockTasks(
-      tx,
-      batch.map((fetched) => fetched.item.serviceId),
-    )
-  }
+  if (!batch.every(isUsual)) await lockTasks(tx, idsOf(batch))
   const asked = await askAgain(tx, batch.flatMap(toUnusableAnswer))
   const of = <K extends Fetched['kind']>(kind: K) =>
-    batch.filter(
-      (fetched): fetched is Extract<Fetched, { kind: K }> =>
-        fetched.kind === kind && !asked.has(fetched.item.serviceId),
-    )
-  const withId = <T extends Fetched>(fetched: T) => ({ ...fetched, serviceId: fetched.item.serviceId })
-  const reviews = of('reviews')
-  const snapshots = [
-    ...of('snapshot').map((fetched) => toSnapshot(fetched, ids)),
-    ...reviews.map((fetched) => toReviewsSnapshot(fetched, ids)),
+    batch
+      .filter((fetched): fetched is Extract<Fetched, { kind: K }> => fetched.kind === kind)
+      .filter(({ item }) => !asked.has(item.serviceId))
+      .map((fetched) => ({ ...fetched, serviceId: fetched.item.serviceId }))
+  const [rankings, reviews, pages] = [of('ranking'), of('reviews'), of('pages')]
+  const [failed, unreadable, later, storeFailed] = [
+    of('failed'),
+    of('unreadable'),
+    of('later'),
+    of('store_failed'),
   ]
-  const [failed, unreadable, later] = [of('failed'), of('unreadable'), of('later')]
+  const toRow = (fetched: Parameters<typeof toSnapshot>[0]) => toSnapshot(fetched, ids)
+  const rows = rankings.map((fetched) => toRanking(fetched, ids))
 
   const stored = new Set([
-    ...(await insertRankings(
-      tx,
-      of('ranking').map((fetched) => toRanking(fetched, ids)),
-    )),
-    ...(await insertSnapshots(tx, snapshots)),
-    ...(await insertPages(tx, of('pages').map(toPages))),
+    ...(await insertRankings(tx, rows)),
+    ...(await insertSnapshots(tx, [...of('snapshot'), ...reviews].map(toRow))),
+    ...(await insertPages(tx, pages.map(toPages))),
   ])
-  await failResults(tx, failed.map(withId))
-  await rejectResults(tx, unreadable.map(withId))
-  await deferResults(tx, later.map(withId))
-  await doubtIds(
-    tx,
-    batch.filter(isIdDoubtful).map((fetched) => fetched.item.serviceId),
-  )
-  const postedAgain = await postAgain(tx, of('store_failed').map(withId), deps.maxAttempts)
+  await failResults(tx, failed)
+  await rejectResults(tx, unreadable)
+  await deferResults(tx, later)
+  await doubtIds(tx, idsOf(batch.filter(isIdDoubtful)))
+  const postedAgain = await postAgain(tx, storeFailed, deps.maxAttempts)
   // Last, because two batches may have reviews of one app: a transaction that holds them waits for no other
   // lock.
-  const seen = reviews.filter((fetched) => stored.has(fetched.item.serviceId))
-  await upsertReviews(
-    tx,
-    seen.flatMap((fetched) => toReviews(fetched, ids)),
-  )
+  const shown = reviews.filter(({ serviceId }) => stored.has(serviceId))
+  const seen = shown.flatMap((fetched) => toReviews(fetched, ids))
+  await upsertReviews(tx, seen)
   return {
     stored: stored.size,
-    failed: failed.length + of('store_failed').length - postedAgain,
+    failed: failed.length + storeFailed.length - postedAgain,
     unreadable: unreadable.length,
     postedAgain,
     later: later.length + asked.size,
@@ -240,14 +224,4 @@ type DataError = DatabaseError | RangeError
 function isDataError(error: unknown): error is DataError {
   if (error instanceof RangeError) return true
   return isDatabaseError(error) && DATA_ERROR.test(error.code)
-}
-
-function add(a: StoredBatch, b: StoredBatch): StoredBatch {
-  return {
-    stored: a.stored + b.stored,
-    failed: a.failed + b.failed,
-    unreadable: a.unreadable + b.unreadable,
-    postedAgain: a.postedAgain + b.postedAgain,
-    later: a.later + b.later,
-  }
 }

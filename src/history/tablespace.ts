@@ -37,16 +37,14 @@ export async function moveOldMonths(
   tablespace: string | null,
   signal?: AbortSignal,
 ): Promise<MovedMonths> {
-  let moved = 0
-  let left = 0
-  if (tablespace === null) return { moved, left }
+  const months = { moved: 0, left: 0 }
+  if (tablespace === null) return months
   await requireTablespace(db, tablespace)
   for (const relation of await listOldRelations(db, tablespace)) {
     signal?.throwIfAborted()
-    if (await moveRelation(db, relation, tablespace)) moved += 1
-    else left += 1
+    months[(await moveRelation(db, relation, tablespace)) ? 'moved' : 'left'] += 1
   }
-  return { moved, left }
+  return months
 }
 
 async function requireTablespace(db: Database, tablespace: string): Promise<void> {
@@ -94,10 +92,7 @@ async function listOldRelations(db: Database, tablespace: string): Promise<Relat
 async function moveRelation(db: Database, { name, kind }: Relation, tablespace: string): Promise<boolean> {
   try {
     await db.begin(
-      async (tx) => {
-        const relation = sql`${kind === 'table' ? sql`table` : sql`index`} ${sql.identifier(name)}`
-        await tx`alter ${relation} set tablespace ${sql.identifier(tablespace)}`
-      },
+      (tx) => tx`alter ${sql.raw(kind)} ${sql.identifier(name)} set tablespace ${sql.identifier(tablespace)}`,
       { name: 'Moving an old month', lockTimeoutMs: LOCK_TIMEOUT_MS, limitMs: LIMIT_MS },
     )
     return true

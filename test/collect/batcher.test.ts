@@ -14,67 +14,22 @@ function heldBatches(options: Partial<BatcherOptions> = {}) {
           error === undefined ? resolve(items.map((item) => `answer ${item}`)) : reject(error)
         batches.push({ items, end })
       }),
-    { maxItems: 3, maxHeldBytes: 1000, writers: 1, lingerMs: 0, ...options },
+    { maxItems: 3, maxHeldBytes: 1000, writers: 1, gatherMs: 1, ...options },
   )
   return { batcher, batches }
 }
 
+const itemsOf = (batches: readonly { items: readonly number[] }[]) => batches.map(({ items }) => items)
+
 describe('a batch', () => {
-  test('has what came while the one before was written, as much as it takes', async () => {
-    const { batcher, batches } = heldBatches()
-    const answers = [1, 2, 3, 4, 5, 6].map((item) => batcher.add(item, 1))
-    assert.deepEqual(
-      batches.map((batch) => batch.items),
-      [[1]],
-    )
-    batches[0]?.end()
-    assert.equal(await answers[0], 'answer 1')
+  test('begins when it is full, or no other item has come for a while', async () => {
+    const { batcher, batches } = heldBatches({ writers: 2 })
+    const answers = [1, 2, 3, 4].map((item) => batcher.add(item, 1))
+    assert.deepEqual(itemsOf(batches), [[1, 2, 3]])
     while (batches.length < 2) await turn()
-    assert.deepEqual(batches[1]?.items, [2, 3, 4])
-    batches[1]?.end()
-    assert.deepEqual(await Promise.all(answers.slice(1, 4)), ['answer 2', 'answer 3', 'answer 4'])
-    while (batches.length < 3) await turn()
-    assert.deepEqual(batches[2]?.items, [5, 6])
-    batches[2]?.end()
-    assert.equal(await answers[5], 'answer 6')
-  })
-
-  test('begins at once when its item comes alone', async () => {
-    const { batcher, batches } = heldBatches({ lingerMs: 1_000_000 })
-    for (const item of [1, 2]) {
-      const answer = batcher.add(item, 1)
-      assert.deepEqual(batches.at(-1)?.items, [item])
-      batches.at(-1)?.end()
-      assert.equal(await answer, `answer ${item}`)
-      await turn()
-    }
-  })
-
-  test('of several items is followed by one that gathers as many', async () => {
-    const { batcher, batches } = heldBatches({ lingerMs: 1_000_000 })
-    const answers = [1, 2, 3].map((item) => batcher.add(item, 1))
-    batches[0]?.end()
-    while (batches.length < 2) await turn()
-    assert.deepEqual(batches[1]?.items, [2, 3])
-    batches[1]?.end()
-    await Promise.all(answers)
-    await turn()
-    batcher.add(4, 1)
-    assert.equal(batches.length, 2)
-    batcher.add(5, 1)
-    assert.deepEqual(batches[2]?.items, [4, 5])
-  })
-
-  test('begins with fewer items than the last one when no more come', async () => {
-    const { batcher, batches } = heldBatches({ lingerMs: 1 })
-    for (const item of [1, 2, 3]) batcher.add(item, 1)
-    batches[0]?.end()
-    while (batches.length < 2) await turn()
-    batches[1]?.end()
-    await turn()
-    batcher.add(4, 1)
-    while (batches.length < 3) await turn()
-    assert.deepEqual(batches[2]?.items, [4])
+    assert.deepEqual(itemsOf(batches), [[1, 2, 3], [4]])
+    for (const { end } of batches) end()
+    assert.deepEqual(await Promise.all(answers), ['answer 1', 'answer 2', 'answer 3', 'answer 4'])
   })
 
   test('that fails answers its own items with the error, and the next one begins', async () => {
@@ -87,16 +42,16 @@ describe('a batch', () => {
     assert.equal(await second, 'answer 2')
   })
 
-  test('is written beside others when it is full, as many as there are writers', async () => {
-    const { batcher, batches } = heldBatches({ maxItems: 1, writers: 2 })
-    for (const item of [1, 2, 3]) batcher.add(item, 1)
-    assert.deepEqual(
-      batches.map((batch) => batch.items),
-      [[1], [2]],
-    )
+  test('is written beside as many others as there are writers, and has what came meanwhile', async () => {
+    const { batcher, batches } = heldBatches({ maxItems: 2, writers: 2 })
+    for (const item of [1, 2, 3, 4, 5, 6, 7]) batcher.add(item, 1)
+    assert.deepEqual(itemsOf(batches), [
+      [1, 2],
+      [3, 4],
+    ])
     batches[1]?.end()
     while (batches.length < 3) await turn()
-    assert.deepEqual(batches[2]?.items, [3])
+    assert.deepEqual(batches[2]?.items, [5, 6])
   })
 })
 
@@ -112,8 +67,8 @@ test('more than may be held is not taken, until something has been written', asy
   assert.notEqual(batcher.add(4, 1), null)
 })
 
-test('draining waits for all that was added', async () => {
-  const { batcher, batches } = heldBatches({ maxItems: 2 })
+test('draining waits for all that was added, and for no other item', async () => {
+  const { batcher, batches } = heldBatches({ maxItems: 2, gatherMs: 1_000_000 })
   for (const item of [1, 2, 3]) batcher.add(item, 1)
   let isDrained = false
   const drained = batcher.drain().then(() => {
@@ -144,21 +99,20 @@ test('every item is written once, in the order of adding, with the answer that i
           await turn()
           return items.map((item) => item * 2)
         },
-        { maxItems, maxHeldBytes: 1000, writers, lingerMs: 0 },
+        { maxItems, maxHeldBytes: 1000, writers, gatherMs: 1 },
       )
       const answers: (Promise<number> | null)[] = []
       for (let item = 0; item < count; item += 1) {
         answers.push(batcher.add(item, 1))
         if (item % pauseEvery === 0) await turn()
       }
+      const added = [...Array(count).keys()]
       assert.deepEqual(
         await Promise.all(answers),
-        Array.from({ length: count }, (_, item) => item * 2),
+        added.map((item) => item * 2),
       )
-      assert.deepEqual(
-        written,
-        Array.from({ length: count }, (_, item) => item),
-      )
+      assert.deepEqual(written, added)
     }),
+    { numRuns: 50 },
   )
 })

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { limitConnections } from '../../src/collect/connection-limit.ts'
+import { limitConnections } from '../../src/collect/receiver.ts'
 
 /** A server that takes two connections; each has shown the secret once it has said anything. */
 async function startServer(t: TestContext): Promise<() => Promise<Socket>> {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, test } from 'node:test'
 import fc from 'fast-check'
-import { insertRankings } from '../../src/history/rankings.ts'
+import { insertRankings } from '../../src/history/captures.ts'
 import { formatTimestamp } from '../../src/service/fields.ts'
 import { billingUnits } from '../../src/service/functions.ts'
 import { lasting } from '../support/lasting.ts'

@@ -44,7 +44,7 @@ export const sql = Object.assign(make, {
    * A relation for `from`: a row for each object, its fields as columns of these types, with their names in
    * snake case. What is undefined is null, and objects of a `jsonb` are written as such.
    *
-   *     update task k set depth = r.depth from ${sql.rows('r', tasks, { taskId: 'uuid', depth: 'int' })}
+   *     select r.depth from ${sql.rows('r', tasks, { taskId: 'uuid', depth: 'int' })} join task k …
    */
   rows<Row extends object>(
     alias: string,

@@ -21,33 +21,6 @@ const answering = (t: Parameters<typeof tamper>[0], code: number, message: strin
     })
   })
 
-test('a task that the service failed to execute (40103) is posted again, and stored once', async (t) => {
-  await watchKeywords(world, ['yoga'])
-  await buy(world)
-  const failing = await answering(t, 40103, 'Task execution failed, please try to resubmit the task.')
-  assert.equal((await collect(world, failing)).postedAgain, 1)
-  const [task] = await world.db.sql`select state, attempt, problem from task`
-  assert.deepEqual(
-    { ...task },
-    {
-      state: 'planned',
-      attempt: 2,
-      problem: '40103: Task execution failed, please try to resubmit the task.',
-    },
-  )
-  assert.deepEqual(await readMoney(world.db), { charge: 1200, reserved: 1200 })
-})
-
-test('a task that fails each time fails after the attempts it has, and its slot says why', async (t) => {
-  await watchKeywords(world, ['yoga'])
-  await buy(world)
-  await world.db.sql`update task set charged_posts = ${world.settings.maxAttempts}`
-  const failing = await answering(t, 40103, 'Task execution failed.')
-  assert.equal((await collect(world, failing)).failed, 1)
-  const [gap] = await world.db.sql`select gap, reason from ranking`
-  assert.deepEqual({ ...gap }, { gap: 'failed', reason: '40103: Task execution failed.' })
-})
-
 test('a failure of the store that no task stands below is not paid for again', async (t) => {
   await watchKeywords(world, ['yoga'])
   await buy(world)

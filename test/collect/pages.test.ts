@@ -125,16 +125,6 @@ describe('a result whose watch wants the raw pages', () => {
     assert.equal((await readHistory()).pages, 2)
   })
 
-  test('is stored once with its pages, however often it comes', async () => {
-    await watchSearch()
-    await buy(world)
-    const fetched = await fetchItems(world, await handOut(world))
-    assert.equal((await store(world, fetched)).stored, 1)
-    const first = await readHistory()
-    assert.equal((await store(world, fetched)).stored, 0)
-    assert.deepEqual(await readHistory(), first)
-  })
-
   test('found nothing: there is a measurement, and no page of it', async () => {
     await watchSearch({ keyword: 'xqzvbnk' })
     await buy(world)

@@ -90,23 +90,6 @@ describe('a paid task whose answer cannot be used', () => {
     assert.deepEqual(await readMoney(world.db), { charge: 1200 })
   })
 
-  test('that the service refuses however often it is asked fails with what the service says', async (t) => {
-    await watchKeywords(world, ['yoga'])
-    await buy(world)
-    const change = { status_code: 40501, status_message: "Invalid Field: 'id'.", result: null }
-    const { client } = await bentResults(
-      t,
-      () => true,
-      (task) => Object.assign(task, change),
-    )
-    await collect(world, { client })
-    for (let asked = 2; asked <= 5; asked += 1)
-      assert.equal((await collectPaused(world, { client })).later, 1)
-    assert.equal((await collectPaused(world, { client })).failed, 1)
-    const [gap] = await world.db.sql`select gap, reason from ranking`
-    assert.deepEqual({ ...gap }, { gap: 'failed', reason: "40501: Invalid Field: 'id'." })
-  })
-
   test('begins to count anew when it is posted again', async (t) => {
     await watchKeywords(world, ['yoga'])
     await buy(world)

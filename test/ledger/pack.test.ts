@@ -77,7 +77,7 @@ describe('packing', () => {
         )
         assert.deepEqual(await pack(), [])
       }),
-      { numRuns: 15 },
+      { numRuns: 6 },
     )
   })
 

@@ -155,7 +155,7 @@ describe('a billing unit that the service has changed', () => {
           assert.equal(Math.ceil(depth / learned.results) * learned.micros, costMicros)
         }
       }),
-      { numRuns: 12 },
+      { numRuns: 5 },
     )
   })
 
@@ -205,7 +205,7 @@ describe('a price', () => {
           assert.ok(micros >= cost(other) || cost(charged) === Math.ceil(charged / 100) * 1200, `${other}`)
         }
       }),
-      { numRuns: 25 },
+      { numRuns: 9 },
     )
   })
 

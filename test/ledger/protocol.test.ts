@@ -69,11 +69,11 @@ const FIRST_STATES = { task: 'planned', post: 'ready' } as const
 
 /** The moves of one table in the text of a function: the states that its statements give. */
 const readMoves = (table: 'task' | 'post', body: string): string[] => {
-  const updates = [...body.matchAll(new RegExp(`update ${table}(?: \\w)? set\\s([^]*)`, 'g'))]
+  const updates = body.split(new RegExp(`update ${table}(?: \\w)? set\\s`)).slice(1)
   return [
     ...(new RegExp(`insert into ${table}\\b`).test(body) ? [FIRST_STATES[table]] : []),
     ...(new RegExp(`delete from ${table}\\b`).test(body) ? [NO_ROW] : []),
-    ...updates.flatMap(([, rest = '']) => readStates(readAssignments(rest))),
+    ...updates.flatMap((rest) => readStates(readAssignments(rest))),
   ]
 }
 

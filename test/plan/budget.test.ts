@@ -39,19 +39,6 @@ describe('money that is spent', () => {
     assert.equal(await affordable({ maxMonthMicros: 6000 }), 2)
   })
 
-  test('by another project does not count against the budget of this one', async () => {
-    await planning.setBudget('a', { dailyMicros: 3600, monthlyMicros: 6000 })
-    await planning.setBudget('b', {})
-    await planning.spend('b', 9000, '2026-03-10 12:00+00')
-    assert.equal(await affordable(), 3)
-  })
-
-  test('earlier in the month leaves the rest of the project for today', async () => {
-    await planning.setBudget('a', { dailyMicros: 100_000, monthlyMicros: 6000 })
-    await planning.spend('a', 3000, '2026-03-01 12:00+00')
-    assert.equal(await affordable(), 2)
-  })
-
   test('and given back is there again', async () => {
     await planning.setBudget('a', { dailyMicros: 6000 })
     await planning.spend('a', 6000, '2026-03-10 12:00+00')
@@ -119,26 +106,6 @@ describe('a plan', () => {
     assert.equal((await planning.plan({ maxRunMicros: 7200 })).planned, 6)
     assert.equal((await planning.plan({ maxRunMicros: 7200 })).planned, 2)
     assert.equal((await cuts()).length, 0)
-  })
-
-  test('reserves no more than MAX_USD_PER_RUN in all its pieces together', async () => {
-    await planning.watch('a', TEN)
-    assert.equal((await planning.plan({ maxRunMicros: 6000 }, 2)).planned, 5)
-  })
-
-  test('buys nothing of a later piece for which something more urgent was cut', async () => {
-    await planning.watch('a', ['urgent'], { depth: 300, priority: 2 })
-    await planning.watch('a', ['yoga'])
-    await planning.spend('a', 1200, '2026-03-10 12:00+00')
-    const { planned, cut } = await planning.plan({ maxDayMicros: 7200 }, 1)
-    assert.deepEqual([planned, cut], [0, 2])
-  })
-
-  test('sets aside what is dearer than MAX_USD_PER_RUN, and buys the rest', async () => {
-    await planning.watch('b', ['yoga'], { depth: 700 })
-    assert.equal(await affordable({ maxRunMicros: 2400 }), 2)
-    const [dear] = await planning.db.sql`select cut as reason from due_slot where price_micros = 8400`
-    assert.equal(dear?.reason, 'dearer_than_overall_budget')
   })
 })
 
@@ -259,17 +226,6 @@ describe('the account', () => {
 })
 
 describe('what the budget cut', () => {
-  test('is recorded once a slot, and not looked at again while there is no money', async () => {
-    await planning.setBudget('a', { dailyMicros: 9600 })
-    await affordable()
-    const first = await cuts()
-    assert.equal(first.length, 2)
-    await planning.plan()
-    const third = await planning.plan()
-    assert.deepEqual(third, { due: 0, planned: 0, plannedMicros: 0, cut: 0, cutMicros: 0, posts: 0 })
-    assert.deepEqual([...(await cuts())], [...first])
-  })
-
   test('says the reason and the price of today', async () => {
     await planning.watch('a', ['yoga'])
     await planning.plan({ maxDayMicros: 0 })
@@ -280,17 +236,6 @@ describe('what the budget cut', () => {
     await planning.plan()
     const [cut] = await cuts()
     assert.deepEqual([cut?.reason, cut?.price_micros], ['project_budget', 2400])
-  })
-
-  test('is lifted and bought when money comes', async () => {
-    await planning.setBudget('a', { dailyMicros: 9600 })
-    await affordable()
-    await planning.setBudget('a', { dailyMicros: 10_800 })
-    assert.equal((await planning.plan()).planned, 1)
-    assert.equal((await cuts()).length, 1)
-    await planning.setBudget('a', {})
-    assert.equal((await planning.plan()).planned, 1)
-    assert.equal((await cuts()).length, 0)
   })
 
   test('stays open as long as a watch that joined later still has time', async () => {

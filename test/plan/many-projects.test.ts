@@ -55,31 +55,6 @@ test('an asker of a slot is not compared with the budget of each project', async
   assert.ok(rows <= 60 * SLOTS, `${rows} rows for ${SLOTS} slots`)
 })
 
-test('a piece has fewer slots where many projects ask for each', async (t) => {
-  const planning = await createPlanning()
-  t.after(() => planning.drop())
-  const { sql } = planning.db
-  await planning.setNow('2026-11-21 12:00+00')
-  await sql`insert into project (name) select 'project ' || n from generate_series(1, 40) n`
-  await sql`
-    insert into target (store, function, subject, location_code, language_code)
-    select 'ios_store', 'app_searches', 'keyword ' || n, 2840, 'en' from generate_series(1, 2500) n`
-  await sql`
-    insert into watch_period (kind, watch_id, project, target_id, every, depth, priority, started_at,
-      first_slot)
-    select 'keyword', t.id * 40 + p.id, p.name, t.id, '1 day', 100, 1, '2026-11-21', '2026-11-21'
-    from target t cross join project p`
-  await sql`insert into period_change (period_id, from_slot) select id, first_slot from watch_period`
-  assert.equal((await planning.plan({ maxDayMicros: 100_000_000_000 })).planned, 2500)
-  const pieces = await sql<{ tasks: number }[]>`
-    select count(*)::int as tasks from task group by xmin::text order by min(planned_at)`
-  // The first piece has 1,000 slots at most, and each 60,000 askers.
-  assert.deepEqual(
-    pieces.map(({ tasks }) => tasks),
-    [1000, 1500],
-  )
-})
-
 test('a slot that more watches ask for than a transaction decides is planned alone', async (t) => {
   const planning = await createPlanning()
   t.after(() => planning.drop())

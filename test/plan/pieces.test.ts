@@ -75,36 +75,6 @@ test('the tasks of a piece follow one another in the order of urgency', async ()
   assert.deepEqual({ ...order }, { tasks: KEYWORDS, too_late: 0 })
 })
 
-test('due slots of several intervals are taken in the order of urgency, in full pieces', async (t) => {
-  const planning = await createPlanning()
-  t.after(() => planning.drop())
-  const { sql: db } = planning.db
-  await planning.setNow('2026-11-20 12:00+00')
-  for (const every of ['1 day', '6 hours', '1 hour'])
-    await planning.watch(
-      'fitness',
-      Array.from({ length: 330 }, (_, index) => `${every} ${index}`),
-      { every },
-    )
-  await planning.plan()
-  await planning.measure()
-  await db`update target set captured_at = '2026-11-20 12:00+00'::timestamptz + (id * 7919) % 1009
-    * interval '1 second'`
-  await planning.setNow('2026-11-21 13:30+00')
-  await planning.closeSlots()
-  const { due, planned } = await planning.plan({}, 270)
-  assert.deepEqual([due, planned], [990, 990])
-  const [order] = await db`
-    select count(distinct target_id)::int as targets, count(distinct slot)::int as slots,
-      count(distinct xmin::text)::int as pieces, count(*) filter (where captured_at < before)::int as late
-    from (
-      select k.*, k.xmin, t.captured_at, lag(t.captured_at) over (order by k.planned_at) as before
-      from task k join target t on t.id = k.target_id where k.state = 'planned'
-    ) k`
-  assert.deepEqual({ ...order }, { targets: 990, slots: 3, late: 0, pieces: 4 })
-  assert.equal((await db`select from due_slot`).count, 0)
-})
-
 test('what a broken-off plan has left is planned by the next', async (t) => {
   const planning = await createPlanning()
   t.after(() => planning.drop())

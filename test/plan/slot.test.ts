@@ -62,7 +62,7 @@ describe('the slot of an instant', () => {
           assert.deepEqual(await slotsOf(everyOf(h), 'UTC', slots), slots)
         },
       ),
-      { numRuns: 60 },
+      { numRuns: 10 },
     )
   })
 
@@ -78,7 +78,7 @@ describe('the slot of an instant', () => {
         const [week] = await slotsOf('7 days', zoneName, [at])
         assert.deepEqual([week!.getUTCDay(), week!.getUTCHours()], [1, 0])
       }),
-      { numRuns: 20 },
+      { numRuns: 10 },
     )
   })
 
@@ -93,7 +93,7 @@ describe('the slot of an instant', () => {
         assert.equal(row?.ends.getTime() - row?.slot.getTime(), h * HOUR_MS)
         assert.deepEqual(row?.next, row?.ends)
       }),
-      { numRuns: 60 },
+      { numRuns: 10 },
     )
   })
 })

@@ -101,14 +101,3 @@ test('what waits costs less, or goes first, from when its watch says so', async 
   await planning.db.sql`update keyword_watch set priority = 2 where keyword = 'last'`
   assert.deepEqual([(await planning.plan()).planned, await planning.plannedKeywords()], [1, ['deep', 'last']])
 })
-
-test('what is over waits no longer', async () => {
-  await planning.setBudget('a', { dailyMicros: PRICE })
-  await planning.spend('a', PRICE, '2026-03-10 12:00+00')
-  await planning.watch('a', keywords(3))
-  await planning.plan()
-  await planning.setNow('2026-03-11 00:00+00')
-  await planning.closeSlots()
-  assert.equal((await planning.plan()).planned, 1)
-  assert.equal(await waiting(), 2)
-})

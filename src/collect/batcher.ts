@@ -1,6 +1,6 @@
 /**
- * Writes items that arrive one by one in batches: those that come within some milliseconds, or while other
- * batches are written. Each caller waits for the batch of its own item. The bytes that are held are bounded.
+ * Writes items that arrive one by one in batches: those that come within some milliseconds, or while others
+ * are written. Each caller waits for its own batch. The bytes that are held are bounded.
  */
 
 export interface BatcherOptions {
@@ -14,10 +14,7 @@ export interface BatcherOptions {
 }
 
 export interface Batcher<Item, Answer> {
-  /**
-   * Adds an item and waits for the answer to it; null when too much is held.
-   * @throws what the write of its batch threw
-   */
+  /** Adds an item and waits for its answer; null when too much is held. @throws what `write` threw */
   add(item: Item, bytes: number): Promise<Answer> | null
   /** Resolves when nothing is held. */
   drain(): Promise<void>
@@ -36,7 +33,7 @@ export function createBatcher<Item, Answer>(
   const waiting: Held<Item, Answer>[] = []
   const writing = new Set<Promise<void>>()
   let heldBytes = 0
-  let timer: NodeJS.Timeout | null = null
+  let timer: NodeJS.Timeout | undefined
 
   const writeBatch = async (batch: readonly Held<Item, Answer>[]) => {
     try {
@@ -48,16 +45,14 @@ export function createBatcher<Item, Answer>(
     for (const { bytes } of batch) heldBytes -= bytes
   }
   const begin = () => {
+    clearTimeout(timer)
+    timer = undefined
     if (waiting.length === 0 || writing.size >= writers) return
     const batch = writeBatch(waiting.splice(0, maxItems)).finally(() => {
       writing.delete(batch)
-      if (timer === null || waiting.length >= maxItems) begin()
+      if (timer === undefined || waiting.length >= maxItems) begin()
     })
     writing.add(batch)
-  }
-  const endGathering = () => {
-    timer = null
-    begin()
   }
   return {
     add: (item, bytes) => {
@@ -66,7 +61,7 @@ export function createBatcher<Item, Answer>(
       const { promise, resolve, reject } = Promise.withResolvers<Answer>()
       waiting.push({ item, bytes, resolve, reject })
       if (waiting.length >= maxItems) begin()
-      else timer ??= setTimeout(endGathering, gatherMs)
+      else timer ??= setTimeout(begin, gatherMs)
       return promise
     },
     drain: async () => {

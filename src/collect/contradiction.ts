@@ -1,6 +1,6 @@
 /**
- * Pure: whether an answer is about what was asked. All that it says of itself has to agree, in the parameters
- * that it repeats and in its result. What it does not say, or what cannot be read, contradicts nothing.
+ * Pure: whether an answer is about what was asked. All that it says of itself has to agree; what it does not
+ * say, or what cannot be read, contradicts nothing.
  */
 import type { FetchItem } from '../ledger/hand-out.ts'
 import { parseTag } from '../ledger/tag.ts'
@@ -61,10 +61,7 @@ function readPath(path: unknown): Readonly<Record<string, unknown>> | null {
 
 type Asked = NonNullable<FetchItem['asked']>
 
-/**
- * By the names of the fields on the wire. By an answer of a smaller depth, what was not looked at would not
- * be there.
- */
+/** By the names of the fields on the wire. What is beyond a smaller depth would not be in the answer. */
 function rulesOf(item: FetchItem, asked: Asked): Readonly<Record<string, Rule>> {
   const category = splitCategory(asked.category)
   const sameFunction: Rule = {
@@ -148,9 +145,8 @@ function isTagOf({ taskId, attempt }: Asked, said: string): boolean {
 }
 
 /**
- * A store that was asked long before the task was sent was asked for another one. Two ages are compared, each
- * by one clock: that of the task by the database's, that of the answer by the service's, where it gives its
- * time, and else by ours. Clocks may be hours apart, and a lease lies between handing out and asking.
+ * A store that was asked long before the task was sent was asked for another one. Each age is by one clock:
+ * the task's by the database's, the answer's by the service's, else ours. Clocks may be hours apart.
  */
 function findOldCapture(taskAgeMs: number, { result, answeredAt }: Answered): Contradiction | null {
   const captured = isObject(result) ? readTimestamp(result.datetime) : null

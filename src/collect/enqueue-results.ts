@@ -1,7 +1,4 @@
-/**
- * Which results are fetched next: those that the ready lists name, and those that are overdue. A task is
- * leased to one fetch job at a time; after a crash the lease runs out.
- */
+/** Which results are fetched next: those that the ready lists name, and those that are overdue. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readPatience } from '../account/service-status.ts'
@@ -46,16 +43,13 @@ const FOLLOW_MS = 50_000
 
 /** The list of one endpoint, or of all. */
 type List = Endpoint | 'all'
-/**
- * `useless`: it is full, and nothing of it was handed out: it waits for other runners, or shows what is not
- * ours; or it is not offered.
- */
+/** `useless`: it is not offered, or full of what waits for others or is not ours. */
 type Asked = 'read' | 'full' | 'useless'
 
 /**
- * Asks the ready list of each endpoint with outstanding tasks; where there are several, that of all, if the
- * service offers one. A full list shows other rows only when these are fetched: it is asked again when few of
- * them are under way, for most of a minute.
+ * Asks the ready list of each endpoint with outstanding tasks, or that of all, if there are several and the
+ * service offers one. A full list shows other rows once these are fetched: it is asked again for most of a
+ * minute, when few of them are under way.
  */
 export async function handOutReady(
   db: Database,
@@ -104,10 +98,7 @@ async function areAllButFetched(
   return false
 }
 
-/**
- * Leases overdue tasks, whose results are asked for by id, so that no task waits for a ready list that is
- * stuck. While the service reports delays a task is overdue several times as late.
- */
+/** Leases overdue tasks, to be asked for by id; several times as late while the service reports delays. */
 export async function handOutOverdue(db: Database, enqueue: EnqueueFetch): Promise<number> {
   return db.begin(async (tx) => {
     const items = await leaseOverdueTasks(tx, await readPatience(tx))
@@ -117,8 +108,8 @@ export async function handOutOverdue(db: Database, enqueue: EnqueueFetch): Promi
 }
 
 /**
- * Leases the tasks that are `posted` and not leased. A row with a tag of ours proves that its task was
- * created, so tasks whose post is not settled are adopted first; a row does not say their cost.
+ * Leases the tasks that are `posted` and not leased. A tag of ours proves that its task was created, so tasks
+ * whose post is not settled are adopted first; a row does not say their cost.
  */
 export async function handOutRows(
   db: Database,

@@ -1,7 +1,4 @@
-/**
- * Fetches results and reads each of them into an outcome. The outcome of one task never depends on that of
- * another.
- */
+/** Fetches results and reads each of them into an outcome, which depends on that of no other. */
 import { gzipSync } from 'node:zlib'
 import {
   ConfigurationError,
@@ -31,10 +28,7 @@ import type { ResultOutcome, TaskAddress } from '../service/task-result.ts'
 import { TIMINGS } from '../timings.ts'
 import { type Answered, type Contradiction, findContradiction } from './contradiction.ts'
 
-/**
- * The store's own pages, compressed as soon as they are read: a page has about a megabyte, and a batch
- * hundreds of pages.
- */
+/** The store's own pages, compressed at once: each has about a megabyte, and a batch hundreds. */
 export interface RawPages {
   /** When the store was asked. */
   readonly datetime: Date | null
@@ -108,9 +102,8 @@ const NOTHING_FOUND = 40102
 const EXPIRED = 40403
 
 /**
- * Pure: why an answer holds no usable result while a later answer may; null when the answer holds one, or
- * ends the task. A refusal that blames the request may pass too: the service accepted the same task when it
- * was posted.
+ * Pure: why an answer holds no usable result while a later one may; null when it does, or ends the task. A
+ * refusal that blames the request may pass: the task was accepted when it was posted.
  */
 export function whyUnusable(fetched: Fetched): string | null {
   if (fetched.kind === 'unreadable') return fetched.problem
@@ -126,9 +119,8 @@ export function isIdDoubtful(fetched: Fetched): boolean {
 }
 
 /**
- * Fetches and reads results, at most `maxConcurrent` at once. A result that cannot be had now is deferred,
- * for any reason. The fetches take the next item from one iterator, and do not wait in the queue of a limit:
- * that would hold what they returned, once it is old garbage, until the next full collection.
+ * Fetches and reads results, at most `maxConcurrent` at once, from one iterator: the queue of a limit would
+ * hold what they returned. What cannot be had now is deferred.
  * @param onAllBegun called when the last one is being fetched
  */
 export async function fetchResults(
@@ -153,8 +145,7 @@ export async function fetchResults(
 
 /**
  * The order of the fetch jobs of a process: one begins when all results of the one before are being fetched,
- * so that it is fetched while that one is stored. Jobs that are fetched side by side end together, and then
- * nothing is fetched while all of them are stored.
+ * so that it is fetched while that one is stored.
  * @returns runs one job in its turn; `fetch` calls its argument when the next one may begin
  */
 export function createFetchOrder(): <T>(fetch: (onAllBegun: () => void) => Promise<T>) => Promise<T> {
@@ -208,10 +199,7 @@ export function readFailure(item: FetchItem, error: StorerankError): Fetched {
   return { kind: 'later', item, problem: error.message, pauseMs }
 }
 
-/**
- * The body of a result that could not be read, as it is kept for inspection: one may have 32 MiB, and a batch
- * holds a hundred. What is nested too deep to be written is cut off.
- */
+/** A body that could not be read, as it is kept: one may have 32 MiB. What is nested too deep is cut off. */
 export function compressBody(body: unknown): Buffer {
   return gzipSync(JSON.stringify(cutDepth(body)) ?? 'null')
 }
@@ -225,10 +213,7 @@ function addressOf({ store, function: fn, serviceId }: FetchItem, form: ResultFo
   return { store, fn, id: serviceId, form }
 }
 
-/**
- * Adds the raw pages to a result. When they cannot be had now, the whole task is deferred. When they are
- * refused for good, the result is stored without them, and says why.
- */
+/** Adds the raw pages to a result. It waits for pages that cannot be had now, and says why it has none. */
 async function addPages(
   client: AppDataClient,
   fetched: Extract<Fetched, { kind: 'ranking' | 'snapshot' | 'reviews' }>,
@@ -338,10 +323,7 @@ function readDone(item: FetchItem, statusCode: number, result: unknown): Fetched
   }
 }
 
-/**
- * A rank that was not paid for is of another list, and is not taken. The service may fill up the last billing
- * unit.
- */
+/** A rank that was not paid for is of another list. The service may fill up the last billing unit. */
 function cutAtDepth({ store, function: fn, depth }: FetchItem, search: SearchResult) {
   const { apps, absolute } = search
   const end = billingUnits(store, fn, depth ?? 0) * (findRule(store, fn)?.billingUnitResults ?? 0)

@@ -1,7 +1,7 @@
 /**
- * Takes the service's webhooks over HTTP. They are not signed, so the last segment of their path is a secret:
- * without it every request is answered alike. A postback is answered with 200 after the commit that stored
- * it, and not before. Clients are bounded in time, number and size.
+ * Takes the service's webhooks over HTTP. They are not signed: the last segment of their path is a secret,
+ * without which every request is answered alike. A postback is answered with 200 after the commit that stored
+ * it. Clients are bounded in time, number and size.
  */
 import { createHash, randomUUID, timingSafeEqual } from 'node:crypto'
 import type { AddressInfo, Server, Socket } from 'node:net'
@@ -54,10 +54,7 @@ interface Batchers {
 
 export interface ReceiverDeps extends Omit<WebhookDeps, 'store'> {
   readonly log: Logger
-  /**
-   * Stores a batch of results that are all of different tasks. The id stands on each line of the log that
-   * concerns the batch.
-   */
+  /** Stores results of different tasks. The id stands on each line of the log about the batch. */
   readonly store: (batch: readonly Fetched[], batchId: string) => Promise<unknown>
 }
 
@@ -68,7 +65,7 @@ export function listFew(serviceIds: readonly string[]): { readonly serviceIds?: 
 
 /**
  * Listens until it is closed.
- * @param url the address that tasks are posted with, for the secret at its end
+ * @param url the address that tasks are posted with
  * @throws ConfigurationError or UnavailableError when it cannot listen there
  */
 export async function startReceiver(
@@ -103,9 +100,7 @@ export async function startReceiver(
   }
 }
 
-/**
- * When the database cannot store a batch, all of it is answered with 503, and the service keeps its results.
- */
+/** When the database cannot store a batch, all of it is answered with 503, and comes again. */
 function batchOf<Webhook extends Pingback>(
   take: (webhooks: readonly Webhook[], batchId: string) => Promise<Verdict[]>,
   log: Logger,
@@ -171,10 +166,7 @@ function refuse(reply: FastifyReply, status: Exclude<Verdict, 200>): FastifyRepl
   return reply.code(status).header('connection', 'close').send()
 }
 
-/**
- * Only the end of the path counts, so that a proxy may serve us below any prefix.
- * @param welcome called with each connection that shows the secret
- */
+/** Only the end of the path counts, so that a proxy may serve us below any prefix. */
 function guardSecret(url: Secret, welcome: (socket: Socket) => void) {
   const lastSegment = (path: string) => path.slice(path.lastIndexOf('/') + 1)
   const digest = (text: string) => createHash('sha256').update(text).digest()
@@ -193,10 +185,9 @@ function readWebhook({ query }: FastifyRequest): Pingback | null {
 }
 
 /**
- * Bounds the connections of a server so that strangers cannot keep the service out: when all are taken, a new
- * one ends the eldest that has not shown the secret. The service sends its request at once, so that its own
- * is among the youngest.
- * @returns to be called with each connection that has shown the secret: it is never ended for a new one
+ * Keeps strangers from keeping the service out: when all connections are taken, a new one ends the eldest
+ * that has not shown the secret.
+ * @returns to be called with each connection that has shown it
  */
 export function limitConnections(server: Server, max: number): (socket: Socket) => void {
   const open = new Set<Socket>()

@@ -1,9 +1,7 @@
 /**
- * What webhooks bring: a postback the result of a task, a pingback the news that it can be fetched. They come
- * from outside, so they prove nothing: tasks are recognized by the ids that the service itself has told, and
- * only a result that is one is taken. What else they say, the service is asked for. Webhooks are idempotent,
- * because the state of the task guards every write: one may come twice, late, or while the collector fetches
- * the same result.
+ * What webhooks bring: a postback the result of a task, a pingback the news of one. They come from outside
+ * and prove nothing: only a result under an id that the service has told is taken. The state of the task
+ * guards every write, so that one may come twice, late, or beside the collector.
  */
 import type { Database, SqlRunner } from '../db/database.ts'
 import { UnavailableError, UnreadableError } from '../errors.ts'
@@ -29,10 +27,7 @@ export interface WebhookDeps {
   readonly store: (batch: readonly Fetched[]) => Promise<unknown>
 }
 
-/**
- * The HTTP status of the answer. After 200 the service takes the task off its ready list. After any other
- * one it stays there, for the collector or for the program that it belongs to.
- */
+/** The HTTP status of the answer. Only after 200 the service takes the task off its ready list. */
 export type Verdict = 200 | 400 | 404 | 413 | 503
 
 /** A task or charge of ours. It is open while the task is `posted` under this service id. */
@@ -71,10 +66,7 @@ async function findTasks(db: SqlRunner, webhooks: readonly Pingback[]): Promise<
   return new Map(rows.map((row) => [row.serviceId, row]))
 }
 
-/**
- * The result that a postback brings. A task that is not done, or failed, stays on the ready list, and the
- * service says so again when it is asked.
- */
+/** A task that is not done, or failed, stays on the ready list, and the service says so when it is asked. */
 function read(
   { id, body }: Postback,
   task: KnownTask | undefined,

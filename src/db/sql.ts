@@ -22,6 +22,15 @@ export class Statement {
   }
 }
 
+/** The fields that columns such as `taskId uuid, depth int` name. */
+export type FieldsOf<Columns extends string> = Columns extends `${infer First},${infer Rest}`
+  ? FieldsOf<First> | FieldsOf<Rest>
+  : Columns extends `${' ' | '\n'}${infer Trimmed}`
+    ? FieldsOf<Trimmed>
+    : Columns extends `${infer Field} ${string}`
+      ? Field
+      : never
+
 function make(texts: TemplateStringsArray, ...parts: readonly Part[]): Statement {
   return new Statement(texts, parts)
 }
@@ -41,33 +50,28 @@ export const sql = Object.assign(make, {
     return sql`(${sql.identifiers(Object.keys(rows[0] ?? {}))}) values ${sql.join(values, ', ')}`
   },
   /**
-   * A relation for `from`: a row for each object, its fields as columns of these types, with their names in
-   * snake case. What is undefined is null, and objects of a `jsonb` are written as such.
+   * A relation for `from`: a row for each object, its fields as columns with their names in snake case. What
+   * is undefined is null, and objects of a `jsonb` are written as such.
    *
-   *     select r.depth from ${sql.rows('r', tasks, { taskId: 'uuid', depth: 'int' })} join task k …
+   *     select r.depth from ${sql.rows('r', tasks, 'taskId uuid, depth int')} join task k on k.id = r.task_id
    */
-  rows<Row extends object>(
+  rows<Row extends object, const Columns extends string>(
     alias: string,
     rows: readonly Row[],
-    types: Readonly<Partial<Record<keyof Row & string, string>>>,
+    columns: FieldsOf<Columns> extends keyof Row ? Columns : never,
   ): Statement {
-    const fields = Object.entries(types) as [keyof Row & string, string][]
-    const columns = fields.map(([field, type]) => {
-      const values = rows.map(
-        (row) => (type === 'jsonb' ? toJson(row[field]) : (row[field] ?? null)) as Value,
-      )
-      return sql`${values}::${sql.raw(type)}[]`
+    const arrays = readColumns(columns).map(([field, type]) => {
+      const values = rows.map((row) => row[field as keyof Row] ?? null)
+      const written = type === 'jsonb' ? values.map((value) => value && JSON.stringify(value)) : values
+      return sql`${written as Value}::${sql.raw(type)}[]`
     })
-    return sql`unnest(${sql.join(columns, ', ')}) as ${sql.raw(alias)} (${sql.columns(types)})`
+    return sql`unnest(${sql.join(arrays, ', ')}) as ${sql.raw(alias)} (${sql.columns(columns)})`
   },
   /** The names of such columns, with commas between; behind an alias: `excluded.depth, excluded.html`. */
-  columns(types: Readonly<Record<string, unknown>>, alias?: string): Statement {
+  columns(columns: string, alias?: string): Statement {
     const before = alias === undefined ? '' : `${alias}.`
-    return sql.raw(
-      Object.keys(types)
-        .map((field) => before + field.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`))
-        .join(', '),
-    )
+    const names = readColumns(columns).map(([field]) => before + toSnakeCase(field))
+    return sql.raw(names.join(', '))
   },
   join(statements: readonly Statement[], separator: string): Statement {
     if (statements.length === 0) return sql.raw('')
@@ -138,8 +142,12 @@ function toText(value: Exclude<Single, null>): string {
   return value instanceof Uint8Array ? `\\x${Buffer.from(value).toString('hex')}` : String(value)
 }
 
-function toJson(value: unknown): string | null {
-  return value === null || value === undefined ? null : JSON.stringify(value)
+function readColumns(columns: string): [field: string, type: string][] {
+  return columns.split(',').map((column) => column.trim().split(' ') as [string, string])
+}
+
+function toSnakeCase(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }
 
 function toStatement(part: Part): Statement {

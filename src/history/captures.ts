@@ -1,7 +1,7 @@
 /**
- * The captures of searches, charts and raw pages, and the guard under which any capture is written: history
- * row, task state, refund and pages in one statement. A result is stored once, however often it arrives. A
- * late result replaces the gap of its slot. The partitions and the dictionary rows must be there.
+ * Captures of searches, charts and raw pages, and the guard of all captures: history row, task state, refund
+ * and pages in one statement, once, however often a result arrives. A late one replaces the gap of its slot.
+ * Partitions and dictionary rows must be there.
  */
 import type { RawPage } from '../collect/fetch.ts'
 import type { Transaction } from '../db/database.ts'
@@ -23,30 +23,21 @@ export interface Capture {
   readonly problem: string | null
 }
 
-const CAPTURE = {
-  serviceId: 'text',
-  statusCode: 'int',
-  capturedAt: 'timestamptz',
-  checkUrl: 'text',
-  resultsReturned: 'int',
-  problem: 'text',
-}
-const PAGE = { serviceId: 'text', number: 'int', scannedAt: 'timestamptz', htmlGzip: 'bytea' }
+export const CAPTURE = `
+  serviceId text, statusCode int, capturedAt timestamptz, checkUrl text, resultsReturned int, problem text`
+const PAGE = 'serviceId text, number int, scannedAt timestamptz, htmlGzip bytea'
 
 /**
- * The guard: `result`, the captures, and `collected`, those to be stored. Their tasks are `collected`, their
- * refunds booked, `captured_at` and `check_url` of their targets set, and their pages kept.
- * @param types what a capture has beside
+ * The guard: `result`, the captures, and `collected`, those to be stored, with their tasks, refunds, targets
+ * and pages.
+ * @param columns of the captures
  */
-export function collected<Row extends Capture>(
-  captures: readonly Row[],
-  types: Partial<Record<keyof Row & string, string>> = {},
-): Statement {
+export function collected<Row extends Capture>(captures: readonly Row[], columns = CAPTURE): Statement {
   const pages = captures.flatMap(({ serviceId, pages }) =>
     pages.map((page, index) => ({ ...page, serviceId, number: index + 1 })),
   )
   return sql`
-    result as (select * from ${sql.rows('r', captures, { ...CAPTURE, ...types })}),
+    result as (select * from ${sql.rows('r', captures, columns)}),
     ${collectTasks()},
     refreshed as (
       update target t set captured_at = storerank_now(), check_url = coalesce(measured.check_url, t.check_url)
@@ -72,10 +63,7 @@ export interface RankingCapture extends Capture {
   readonly resultsCount: number | null
   /** `appIds[i]` is the dictionary id at organic rank i + 1; 0 is a hole. */
   readonly appIds: readonly number[]
-  /**
-   * Which items could not be read or are lacking: an app that is not in `appIds` may be one of them. Null
-   * when it has all.
-   */
+  /** Which items are lacking: an app that is not in `appIds` may be one of them. Null when it has all. */
   readonly incomplete: string | null
   /** Absolute ranks beside them, null where none differs. */
   readonly absolute: readonly number[] | null
@@ -84,14 +72,8 @@ export interface RankingCapture extends Capture {
 }
 
 /** Arrays of different lengths, each as its text. */
-const RANKING = {
-  resultsCount: 'bigint',
-  appIds: 'text',
-  absolute: 'text',
-  incomplete: 'text',
-  paidIds: 'text',
-  paidPlaces: 'text',
-}
+const RANKING = `${CAPTURE},
+  resultsCount bigint, appIds text, absolute text, incomplete text, paidIds text, paidPlaces text`
 
 /** Stores ranks; returns the service ids of those that were new. */
 export async function insertRankings(
@@ -122,8 +104,7 @@ const asArray = (numbers: readonly number[]) => `{${numbers.join(',')}}`
 const PAGES_ONLY = sql`'The service offers raw pages only; they are in page.'::text`
 
 /**
- * Stores pages where the service offers nothing else: the result was paid for, but cannot be ranked, so that
- * its slot is a gap, `html_only`.
+ * Stores pages where nothing else is offered: they cannot be ranked, so that the slot is a gap, `html_only`.
  * @returns the service ids of those that were new
  */
 export async function insertPages(tx: Transaction, captures: readonly Capture[]): Promise<string[]> {

@@ -1,7 +1,4 @@
-/**
- * Closing slots: what is due and over becomes a gap with its reason. After a downtime of any length slots are
- * closed in bounded pieces with a commit between, so that claims and plans wait only for one piece.
- */
+/** Closing slots: what is due and over becomes a gap with its reason, in bounded pieces. */
 import type { Database, Transaction } from '../db/database.ts'
 import { readByIndexes } from '../db/joins.ts'
 import { oneRow } from '../db/one-row.ts'
@@ -17,10 +14,9 @@ export interface ClosedSlots {
 }
 
 /**
- * Closes the slots that are over: of tasks that were planned and never sent, and those that no plan bought.
- * All that has begun is opened before, so that what passed while nothing ran is closed too. A slot that was
- * posted stays open until its result is known; a task that fails closes its slot itself (trigger
- * `close_failed`).
+ * Closes the slots that are over: of tasks that were never sent, and those that no plan bought, also what
+ * passed while nothing ran. A posted slot stays open until its result is known; a task that fails closes its
+ * own (trigger `close_failed`).
  * @param atOnce slots that one transaction closes at most
  */
 export async function closeEndedSlots(db: Database, atOnce = TIMINGS.closeSlots): Promise<ClosedSlots> {
@@ -44,9 +40,8 @@ export async function closeEndedSlots(db: Database, atOnce = TIMINGS.closeSlots)
 }
 
 /**
- * Moves due slots that are over to the history. A slot is owed by a watch that asked for it to its end: what
- * nobody owes, and what was bought and adopted since, leaves no gap. `ranked` and `described` have to be
- * read, or nothing is written.
+ * Moves due slots that are over to the history. What no watch asked for to its end, and what was bought and
+ * adopted since, leaves no gap. `ranked` and `described` have to be read, or nothing is written.
  */
 async function closeDueSlots(tx: Transaction, atOnce: number): Promise<ClosedSlots & { slots: number }> {
   const row = oneRow(

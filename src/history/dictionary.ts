@@ -1,6 +1,6 @@
 /**
- * The dictionary of apps: (store, app_id) ↔ int id. It selects before it inserts, because `on conflict do
- * nothing` uses up an id of the sequence per existing row, and commits before the captures that use its ids.
+ * The dictionary of apps: (store, app_id) ↔ int id. It selects before it inserts, because a conflict uses up
+ * an id, and commits before the captures that use its ids.
  */
 import type { Database } from '../db/database.ts'
 import { sql } from '../db/sql.ts'
@@ -34,8 +34,7 @@ export interface Dictionary {
 /** Ids are cached after their commit only. When there are so many the cache begins again. */
 const MAX_CACHED = 200_000
 /**
- * Titles differ by country, so every capture would rewrite them: an app is updated at most this often. The
- * cache begins again when it is as old, so that the texts of all apps are looked at then.
+ * Titles differ by country: an app is updated at most this often. The cache begins again when it is as old.
  */
 const REFRESH_AFTER_MS = 20 * 3_600_000
 
@@ -77,14 +76,7 @@ export function createDictionary(
   }
 }
 
-const COLUMNS = {
-  store: 'text',
-  appId: 'text',
-  title: 'text',
-  developer: 'text',
-  icon: 'text',
-  url: 'text',
-}
+const COLUMNS = 'store text, appId text, title text, developer text, icon text, url text'
 
 type AppRow = Pick<App, 'store' | 'appId'> & { readonly id: number }
 

@@ -1,7 +1,4 @@
-/**
- * What of the tables of work is too old. The history, pages and charges have their own rules (retention.ts,
- * src/ledger/prune.ts).
- */
+/** What of the tables of work is too old. The history and charges have their own rules. */
 import type { Database } from '../db/database.ts'
 import { type Pruning, pruneTables, ROWS_AT_ONCE } from '../db/pieces.ts'
 import { sql } from '../db/sql.ts'

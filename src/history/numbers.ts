@@ -1,7 +1,6 @@
 /**
- * What searches and charts say of each app in numbers: votes, rating, price. Written when one of them
- * changes: of an app and place at most once a day, in however many lists it stands, and whole once a month. A
- * batch first reads what was written since the last one, by whichever process.
+ * What searches and charts say of each app in numbers: votes, rating, price. Written when one changes, at
+ * most once a day of an app and place, and whole once a month. A batch first reads what others wrote.
  */
 import type { Database, Transaction } from '../db/database.ts'
 import { sql } from '../db/sql.ts'
@@ -112,7 +111,7 @@ async function readWritten(
     select n.id, n.location_code as "locationCode", n.day::text as day,
       array(select n.block * ${BLOCK} + a.app from unnest(n.apps) with ordinality a (app, place)
         order by a.place) as ids, n.votes, n.ratings, n.price_micros as prices
-    from ${sql.rows('p', read, { locationCode: 'int', lastId: 'bigint' })}
+    from ${sql.rows('p', read, 'locationCode int, lastId bigint')}
     join app_numbers n on n.location_code = p.location_code and n.id > p.last_id
     where n.day >= ${`${monthOf(first)}-01`}::date
     order by n.day, n.id`
@@ -163,16 +162,8 @@ async function insertChanges(
 }
 
 /** Arrays of different lengths, each as its text. */
-const ROW = {
-  locationCode: 'int',
-  day: 'date',
-  block: 'int',
-  apps: 'text',
-  votes: 'text',
-  ratings: 'text',
-  prices: 'text',
-  currency: 'text',
-}
+const ROW = `
+  locationCode int, day date, block int, apps text, votes text, ratings text, prices text, currency text`
 
 /** As the text of an array in Postgres; null when nothing stands in it. */
 const asArray = (values: readonly (number | null)[]) =>

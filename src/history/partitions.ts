@@ -1,7 +1,4 @@
-/**
- * Monthly partitions of the history and of pages, made ahead of time. Statements that write there make a
- * missing one themselves.
- */
+/** Monthly partitions of the history and of pages, made ahead of time, or by what writes there. */
 import type { Database, SqlRunner } from '../db/database.ts'
 
 /** The rows of one month of UTC. */
@@ -12,9 +9,7 @@ export interface Partition {
   readonly ends: Date
 }
 
-/**
- * Makes the partitions from the present month to `monthsAhead` months later; returns how many were missing.
- */
+/** Makes the partitions of this month and those ahead; returns how many were missing. */
 export async function makePartitionsAhead(db: Database, monthsAhead: number): Promise<number> {
   const [row] = await db.sql<{ made: number }[]>`
     select ensure_history_partitions(storerank_now(), storerank_now()

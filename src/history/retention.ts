@@ -1,7 +1,6 @@
 /**
- * How long the history and raw pages are kept: for ever unless a person says so. What several projects asked
- * for is kept as long as one of them wants it. The history goes by whole months of UTC, so that a month that
- * nobody wants any more is dropped with its partition; pages, which are large, go by the day.
+ * How long the history and raw pages are kept: for ever unless a person says so, and as long as any project
+ * wants them. The history goes by whole months of UTC, dropped with their partition; pages go by the day.
  */
 import type { Database, SqlRunner, Transaction } from '../db/database.ts'
 import { oneRow } from '../db/one-row.ts'
@@ -30,8 +29,7 @@ const HISTORY = { name: 'Pruning the history', column: 'keep_history', unit: 'mo
 const PAGES = { name: 'Pruning the pages', column: 'keep_pages', unit: 'day', rowsAtOnce: 200 } as const
 
 /**
- * Deletes rows of the history that are older than their projects want. The numbers of apps go with the
- * searches and charts of their month, which showed them.
+ * Deletes rows of the history that are older than their projects want, and numbers with their month.
  * @param keepMs for projects that say nothing themselves; null keeps them for ever
  */
 export async function pruneHistory(db: Database, keepMs: number | null, signal?: AbortSignal): Promise<Kept> {
@@ -49,10 +47,7 @@ export async function pruneHistory(db: Database, keepMs: number | null, signal?:
   return { rows: ranking.rows + snapshot.rows, months: ranking.months + snapshot.months }
 }
 
-/**
- * Deletes raw pages that are older than their projects want. What was read from them stays in the history; a
- * measurement that is `html_only` has nothing else, and stays as the gap that it is.
- */
+/** Deletes raw pages that are older than their projects want. What was read from them stays. */
 export function prunePages(db: Database, keepMs: number | null, signal?: AbortSignal): Promise<Kept> {
   return prune(db, { ...PAGES, table: 'page', keepMs }, signal)
 }
@@ -78,9 +73,7 @@ async function readLatestSince(db: SqlRunner, rule: Rule): Promise<Date | null> 
   return oneRow(rows).since
 }
 
-/**
- * `kept`: each target with the instant before which its rows go; without those that somebody keeps for ever.
- */
+/** `kept`: each target with the instant before which its rows go, unless somebody keeps them for ever. */
 function keptTargets({ keepMs, column, unit }: Rule): Statement {
   const seconds = keepMs === null ? null : keepMs / 1000
   const keep = sql`coalesce(j.${sql.identifier(column)}, make_interval(secs => ${seconds}::float8))`
@@ -94,8 +87,8 @@ function keptTargets({ keepMs, column, unit }: Rule): Statement {
 }
 
 /**
- * Drops the partition of a month when no target wants any of it. Taking it from its table locks out readers
- * for a moment; when they leave none, the piece gives up, and the next run of the job tries again.
+ * Drops the partition of a month that no target wants, which locks out readers for a moment. When they leave
+ * none, the next run tries again.
  */
 async function dropMonth(tx: Transaction, rule: Rule, { name, begins, ends }: Partition): Promise<boolean> {
   const rows = await tx<{ over: boolean }[]>`

@@ -1,7 +1,4 @@
-/**
- * Reviews, once each, however many captures show them: an edited one is what its latest capture shows, in
- * whatever order captures arrive. Written in the transaction of the snapshots that brought them.
- */
+/** Reviews, once each: an edited one is what its latest capture shows, in whatever order they arrive. */
 import type { Transaction } from '../db/database.ts'
 import { sql } from '../db/sql.ts'
 import type { ReviewResponse } from '../service/results.ts'
@@ -27,19 +24,11 @@ export interface SeenReview {
   readonly lastSeenAt: Date | null
 }
 
-const KEY = { app: 'int', reviewId: 'text' }
-const CONTENT = {
-  version: 'text',
-  rating: 'real',
-  title: 'text',
-  text: 'text',
-  author: 'text',
-  authorImage: 'text',
-  helpfulCount: 'int',
-  responses: 'jsonb',
-  writtenAt: 'timestamptz',
-}
-const SEEN = { serviceId: 'text', firstSeenAt: 'timestamptz', lastSeenAt: 'timestamptz', place: 'int' }
+const CONTENT = `
+  version text, rating real, title text, text text, author text, authorImage text, helpfulCount int,
+  responses jsonb, writtenAt timestamptz`
+const REVIEW = `${CONTENT}, app int, reviewId text`
+const SEEN = 'serviceId text, firstSeenAt timestamptz, lastSeenAt timestamptz, place int'
 
 /** A review has some hundred bytes, and 100,000 characters at most. */
 const ROWS_PER_STATEMENT = 5_000
@@ -52,9 +41,7 @@ export async function upsertReviews(tx: Transaction, seen: readonly SeenReview[]
   }
 }
 
-/**
- * Pure: each review once, as its latest capture shows it, in the one order in which all writers lock them.
- */
+/** Pure: each review once, as its latest capture shows it, in the order in which all writers lock them. */
 export function mergeReviews(seen: readonly SeenReview[]): SeenReview[] {
   const byKey = new Map<string, SeenReview>()
   for (const review of seen) {
@@ -74,21 +61,17 @@ function timeOf(at: Date | null): number {
 
 async function upsertPart(tx: Transaction, reviews: readonly SeenReview[]): Promise<void> {
   const rows = reviews.map((review, place) => ({ ...review, place }))
-  const columns = { ...KEY, ...CONTENT }
-  const ofLatest = Object.entries(CONTENT).map(([field, type]) => {
-    const column = sql.columns({ [field]: type })
-    return sql`${column} = case when excluded.last_seen_at < r.last_seen_at then r.${column}
-      else excluded.${column} end`
-  })
   await tx`
-    insert into review as r (location_code, language_code, first_seen_at, last_seen_at,
-      ${sql.columns(columns)})
+    insert into review as r (location_code, language_code, first_seen_at, last_seen_at, ${sql.columns(REVIEW)})
     select t.location_code, t.language_code, coalesce(s.first_seen_at, clock_timestamp()),
-      coalesce(s.last_seen_at, clock_timestamp()), ${sql.columns(columns, 's')}
-    from ${sql.rows('s', rows, { ...columns, ...SEEN })}
+      coalesce(s.last_seen_at, clock_timestamp()), ${sql.columns(REVIEW, 's')}
+    from ${sql.rows('s', rows, `${REVIEW}, ${SEEN}`)}
     join task k using (service_id) join target t on t.id = k.target_id
     order by s.place
-    on conflict (app, review_id) do update set ${sql.join(ofLatest, ', ')},
+    on conflict (app, review_id) do update set (${sql.columns(CONTENT)}) = (
+        select ${sql.columns(CONTENT, 'r')} where excluded.last_seen_at < r.last_seen_at
+        union all
+        select ${sql.columns(CONTENT, 'excluded')} where excluded.last_seen_at >= r.last_seen_at),
       first_seen_at = least(r.first_seen_at, excluded.first_seen_at),
       last_seen_at = greatest(r.last_seen_at, excluded.last_seen_at)`
 }

@@ -1,28 +1,15 @@
 /** Writes snapshots: an app's page, or what the store says of an app above its reviews. */
 import type { Transaction } from '../db/database.ts'
-import { sql, type Value } from '../db/sql.ts'
-import { type Capture, collected } from './captures.ts'
+import { type FieldsOf, sql, type Value } from '../db/sql.ts'
+import { CAPTURE, type Capture, collected } from './captures.ts'
 
-const COLUMNS = {
-  /** In the dictionary; none when the store does not know the app, or has no review of it (40102). */
-  app: 'int',
-  rating: 'real',
-  votesCount: 'bigint',
-  reviewsCount: 'bigint',
-  priceMicros: 'bigint',
-  currency: 'text',
-  isFree: 'boolean',
-  version: 'text',
-  minimumOsVersion: 'text',
-  size: 'text',
-  mainCategory: 'text',
-  installsCount: 'bigint',
-  releasedAt: 'timestamptz',
-  updatedAt: 'timestamptz',
-  listingHash: 'bytea',
-}
+/** `app` is its id in the dictionary; null when the store does not know it, or has no review (40102). */
+const COLUMNS = `
+  app int, rating real, votesCount bigint, reviewsCount bigint, priceMicros bigint, currency text,
+  isFree boolean, version text, minimumOsVersion text, size text, mainCategory text, installsCount bigint,
+  releasedAt timestamptz, updatedAt timestamptz, listingHash bytea`
 
-export type SnapshotColumns = { readonly [Column in keyof typeof COLUMNS]?: Value }
+export type SnapshotColumns = { readonly [Column in FieldsOf<typeof COLUMNS>]?: Value }
 
 export interface SnapshotCapture extends Capture, SnapshotColumns {
   readonly listing?: Listing
@@ -40,15 +27,8 @@ export interface Listing {
   readonly details: Readonly<Record<string, unknown>>
 }
 
-const LISTING = {
-  hash: 'bytea',
-  title: 'text',
-  description: 'text',
-  updateNotes: 'text',
-  icon: 'text',
-  images: 'jsonb',
-  details: 'jsonb',
-}
+const LISTING = `
+  hash bytea, title text, description text, updateNotes text, icon text, images jsonb, details jsonb`
 
 /** Stores snapshots; returns the service ids of those that were new. */
 export async function insertSnapshots(
@@ -59,12 +39,13 @@ export async function insertSnapshots(
   const listings = captures.flatMap(({ listing }) => listing ?? [])
   await tx`
     insert into listing (hash, title, description, update_notes, icon, images, details)
-    select hash, title, description, update_notes, icon, array(select jsonb_array_elements_text(images)), details
+    select hash, title, description, update_notes, icon, array(select jsonb_array_elements_text(images)),
+      details
     from ${sql.rows('l', listings, LISTING)}
     order by hash
     on conflict (hash) do nothing`
   const rows = await tx<{ serviceId: string }[]>`
-    with ${collected(captures, COLUMNS)},
+    with ${collected(captures, `${CAPTURE}, ${COLUMNS}`)},
     stored as (
       insert into app_snapshot (target_id, slot, captured_at, found, ${sql.columns(COLUMNS)})
       select c.target_id, c.slot, coalesce(r.captured_at, clock_timestamp()), r.app is not null,

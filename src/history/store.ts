@@ -1,7 +1,6 @@
 /**
- * Storing a batch of fetched results: the dictionary and the apps' numbers first, then captures, task states
- * and charges in one transaction. A batch that the database refuses is halved until the bad result stands
- * alone; the rest is stored.
+ * Storing a batch of results: the dictionary and the apps' numbers first, then the rest in one transaction. A
+ * batch that the database refuses is halved until the bad result stands alone.
  */
 import { gunzipSync } from 'node:zlib'
 import { compressBody, type Fetched, isIdDoubtful, whyUnusable } from '../collect/fetch.ts'
@@ -44,15 +43,14 @@ export interface StoredBatch {
 export type FinishBatch = (tx: Transaction) => Promise<void>
 
 /**
- * SQLSTATE classes that speak of the data, not of the server: cardinality, data exception, constraint,
- * program limit. A foreign key (23503) does not: no result names a row of ours.
+ * SQLSTATE classes of the data, not of the server: cardinality, data exception, constraint, program limit. A
+ * foreign key (23503) is none: no result names a row of ours.
  */
 const DATA_ERROR = /^(21|22|23(?!503)|54)/
 
 /**
  * Stores a batch of any size.
- * @param finish in the same transaction as the data, unless the batch had to be halved: then after its last
- *   part, which is safe because every capture is guarded by its task's state
+ * @param finish in the same transaction, or after the last part of a batch that was halved
  */
 export async function storeFetched(
   deps: StoreDeps,
@@ -205,20 +203,14 @@ function toUnusableAnswer(fetched: Fetched): UnusableAnswer[] {
   return problem === null ? [] : [{ serviceId: fetched.item.serviceId, problem }]
 }
 
-/**
- * In a statement of its own, because attaching a partition takes a lock on the whole table. The slots are
- * those of the tasks.
- */
+/** In a statement of its own, because attaching a partition locks the whole table. */
 async function ensurePartitions(db: Database, batch: readonly Fetched[]): Promise<void> {
   await db.sql`
     select ensure_history_partitions(min(slot), max(slot)) from task
     where service_id = any(${batch.map((fetched) => fetched.item.serviceId)})`
 }
 
-/**
- * A RangeError is thrown for values that cannot be written as text: an invalid date, JSON that is too deep or
- * too long.
- */
+/** A RangeError is thrown for an invalid date, and for JSON that is too deep or too long. */
 type DataError = DatabaseError | RangeError
 
 function isDataError(error: unknown): error is DataError {

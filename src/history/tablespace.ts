@@ -4,10 +4,7 @@ import { isDistributed } from '../db/distributed/distribute.ts'
 import { sql } from '../db/sql.ts'
 import { ConfigurationError, UnavailableError } from '../errors.ts'
 
-/**
- * So long after its end nothing but questions and pruning reads a month: recoveries, audits and late results
- * look back 32 days at most.
- */
+/** So long after its end only questions and pruning read a month: audits look back 32 days at most. */
 const OLD_AFTER_DAYS = 92
 /** What reads the month at this moment goes first; then the next night moves it. */
 const LOCK_TIMEOUT_MS = 2_000
@@ -27,10 +24,10 @@ interface Relation {
 }
 
 /**
- * Moves the months that ended 92 days ago, of `ranking`, `app_snapshot` and `page`, with their indexes. Each
- * table or index is moved in a transaction of its own. While it is copied, what asks about that month waits.
+ * Moves the months that ended 92 days ago with their indexes, each in a transaction of its own. What asks
+ * about one meanwhile waits.
  * @param tablespace null: nothing is moved
- * @throws ConfigurationError when there is no such tablespace, or the login may not use it
+ * @throws ConfigurationError when there is none, or the login may not use it
  */
 export async function moveOldMonths(
   db: Database,

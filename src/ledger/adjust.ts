@@ -6,8 +6,7 @@ import { insertSpendChanges } from './money.ts'
 import { learnedPrices } from './prices.ts'
 
 /**
- * Learns prices of tasks of `audit_found` that cost more by the list than the answer said: the next ones
- * would be reserved too low. Stands before their adjustments, so that each is learned once.
+ * Learns prices of tasks of `audit_found` that cost more than their answers said, before they are adjusted.
  */
 export async function learnFromList(tx: Transaction): Promise<void> {
   await tx`
@@ -27,8 +26,8 @@ export async function learnFromList(tx: Transaction): Promise<void> {
 }
 
 /**
- * Writes the adjustments of `audit_found`, split and dated like their charges, because the day of sending is
- * the day that cost more or less. Idempotent: an adjustment is computed from the facts alone.
+ * Writes the adjustments of `audit_found`, split and dated like their charges. Idempotent: an adjustment is
+ * computed from the facts alone.
  * @returns how many tasks have a new or changed adjustment
  */
 export async function adjustCharges(tx: Transaction): Promise<number> {

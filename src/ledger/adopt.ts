@@ -1,7 +1,6 @@
 /**
  * `adopt`: records that the service created a task. That is a fact: any source may bring it, in any order and
- * more than once. It is recorded once per service id and moves no state backwards. Facts need no token;
- * decisions do.
+ * more than once, and it moves no state backwards. Facts need no token; decisions do.
  */
 import type { SqlRunner, Transaction } from '../db/database.ts'
 import { oneRow } from '../db/one-row.ts'
@@ -25,9 +24,8 @@ export interface Evidence {
 }
 
 /**
- * Records created tasks: sets the service id, charges each payer, and ends the reservation. The charge counts
- * on the day of the reservation, which is the day of sending: an answer after midnight must not take money of
- * the next day. A task that was dropped meanwhile becomes `posted`, unless its slot has another task.
+ * Records created tasks: sets the service id, charges each payer, and ends the reservation, on whose day the
+ * charge counts. A dropped task becomes `posted`, unless its slot has another task.
  * @param overdueAfterMs when the result of a task at priority 1 is late, and asked for by id
  */
 export async function adoptTasks(
@@ -85,7 +83,7 @@ export async function adoptTasks(
 /** `known`: the new facts of our tasks; `is_own` says whether the fact is the first of its task. */
 function known(created: readonly CreatedTask[]) {
   const facts = created.map((task, place) => ({ ...task, place }))
-  const types = { taskId: 'uuid', serviceId: 'text', costMicros: 'bigint', place: 'int' }
+  const types = 'taskId uuid, serviceId text, costMicros bigint, place int'
   return sql`
     -- Materialized: the ids are few, where the planner would begin with all tasks.
     fact as materialized (
@@ -96,8 +94,8 @@ function known(created: readonly CreatedTask[]) {
     known as (
       select f.*, f.state = 'dropped' and not f.has_successor as comes_back
       from (
-        select f.task_id, f.service_id, f.cost_micros as told_micros, k.target_id, k.slot, k.priority, k.depth,
-          k.payers, k.estimate_micros, k.reserved_at, k.state,
+        select f.task_id, f.service_id, f.cost_micros as told_micros, k.target_id, k.slot, k.priority,
+          k.depth, k.payers, k.estimate_micros, k.reserved_at, k.state,
           k.state in ('planned', 'posting') as is_reserved,
           -- Null for a call that is answered at once (live-call.ts): its answer came, or it is lost.
           (select endpoint_of(t.store, t.function) from target t where t.id = k.target_id) as endpoint,
@@ -112,10 +110,7 @@ function known(created: readonly CreatedTask[]) {
     )`
 }
 
-/**
- * Those of some tasks whose service id has no charge yet. What has one is recorded, so that no transaction
- * need lock its task.
- */
+/** Those of some tasks whose service id has no charge yet. What has one need not be locked. */
 export async function keepUncharged<Task>(
   db: SqlRunner,
   tasks: readonly Task[],
@@ -135,10 +130,9 @@ export function toListedIds(listed: readonly CreatedTask[]): ListedIds {
 }
 
 /**
- * Adopts those of the created tasks that are ours and have no charge yet, and settles the posts that waited
- * for them. A second id of an attempt is a second payment only where a complete list has both ids. Elsewhere
- * the first one is doubted, until a list corrects it (`correctIds`): a task may get it from a late answer
- * after the list was compared.
+ * Adopts those of the created tasks that are ours and have no charge yet, and settles their posts. A second
+ * id of an attempt is a second payment only where a complete list has both ids; elsewhere the first one,
+ * which a late answer may have told, is doubted.
  * @param listed the complete list that has the tasks; null: they are of no such list
  */
 export async function adoptOrphans(
@@ -153,7 +147,7 @@ export async function adoptOrphans(
   >`
     select k.id as "taskId", f.service_id as "serviceId", k.post_id as "postId",
       case when k.attempt = f.attempt then k.service_id end as "knownId"
-    from ${sql.rows('f', created, { taskId: 'uuid', attempt: 'int', serviceId: 'text' })}
+    from ${sql.rows('f', created, 'taskId uuid, attempt int, serviceId text')}
     join task k on k.id = f.task_id
     where not exists (select from charge c where c.service_id = f.service_id)`
   const { proven = [], doubted = [] } = Object.groupBy(orphans, ({ taskId, knownId }) =>
@@ -169,10 +163,7 @@ export async function adoptOrphans(
   return evidence
 }
 
-/**
- * Has the service's own list searched for tasks whose ids it may have told wrongly: their posts are `unknown`
- * again, until a complete list has corrected the ids (`correctIds`).
- */
+/** Has the service's own list searched for tasks whose ids may be wrong: their posts are `unknown` again. */
 export async function doubtIds(tx: Transaction, serviceIds: readonly string[]): Promise<void> {
   if (serviceIds.length === 0) return
   await tx`

@@ -1,6 +1,6 @@
 /**
- * `claim`: the transitions of a `ready` post before it is sent, and of the tasks that leave it. All of them
- * run in one transaction that holds the ledger's lock; src/post/claim.ts calls them in order.
+ * `claim`: the transitions of a `ready` post before it is sent, and of the tasks that leave it, in one
+ * transaction that holds the ledger's lock (src/post/claim.ts).
  */
 import type { SqlRunner, Transaction } from '../db/database.ts'
 import { oneRow } from '../db/one-row.ts'
@@ -16,10 +16,7 @@ export interface DayAndMonthBudget {
   readonly maxMonthMicros: number | null
 }
 
-/**
- * Records why a post stays `ready`. When the slot of a task ends meanwhile, it becomes the reason of the gap.
- * The only statement here that runs without the ledger's lock as well: it moves no state, and locks one row.
- */
+/** Records why a post stays `ready`, which becomes the reason of the gap if its slot ends. Needs no lock. */
 export async function holdPost(db: SqlRunner, postId: string, problem: string): Promise<void> {
   await db`
     update post set problem = ${problem}
@@ -34,11 +31,7 @@ export interface PostToClaim {
   readonly payers: readonly number[]
 }
 
-/**
- * Locks the tasks of a post that may be sent, in the order of their ids. Every claim does so before it locks
- * the post.
- * @returns the `project.id` of each project that pays for one of them
- */
+/** Locks the tasks of a post that may be sent, before the post. @returns the ids of the projects that pay */
 export async function lockPlannedTasks(tx: Transaction, postId: string): Promise<readonly number[]> {
   const { payers } = oneRow(
     await tx<{ payers: number[] }[]>`
@@ -120,8 +113,7 @@ function outdatedTasks(post: PostToClaim): Statement {
 }
 
 /**
- * Takes out tasks whose slot is over and tasks that no watch asks for any more. What somebody still owes
- * becomes a gap. A task that was adopted meanwhile is `posted`, and is left alone.
+ * Takes out tasks whose slot is over and tasks that no watch asks for any more. What is owed becomes a gap.
  */
 export async function dropStaleTasks(tx: Transaction, postId: string): Promise<void> {
   const ownProblem = sql`coalesce(s.problem, (select p.problem from post p where p.id = ${postId}))`
@@ -130,7 +122,8 @@ export async function dropStaleTasks(tx: Transaction, postId: string): Promise<v
     leaving as (
       select s.id, null::text as cut, ${describeUnsent(ownProblem)} as problem,
         case when s.status_code is null then null when s.is_over then ${describeUnsent(sql`s.problem`)}
-          else 'No watch asks for it any more, and it was not posted again after: ' || s.problem end as failure
+          else 'No watch asks for it any more, and it was not posted again after: ' || s.problem
+        end as failure
       from stale s
     ),
     ${leaveUnsent()}
@@ -152,7 +145,7 @@ export async function renewReservations(tx: Transaction, post: PostToClaim): Pro
 
 /**
  * `mine`, the tasks of a post; and `verdict (id, reason)`, those that the budgets do not reach, the least
- * urgent first: first by the budgets of the payers, then by those of all projects.
+ * urgent first: by the budgets of the payers, then by those of all projects.
  */
 function overBudget(post: PostToClaim, budget: DayAndMonthBudget): Statement {
   return sql`
@@ -200,10 +193,9 @@ function overBudget(post: PostToClaim, budget: DayAndMonthBudget): Statement {
 }
 
 /**
- * Drops tasks, the least urgent first, until the reservations fit the budgets again. The budget of each payer
- * comes first. What these drops free counts for the budgets of all projects together, which come second.
- * Tasks dearer than the account's limit per minute are dropped too. Their slots are due again, with the
- * reason, so that the next plan buys them when a project can pay.
+ * Drops tasks, the least urgent first, until the reservations fit the budgets again: those of the payers,
+ * then those of all projects, of which the first drops free some, and the account's limit per minute. Their
+ * slots are due again, with the reason.
  */
 export async function dropTasksOverBudget(
   tx: Transaction,
@@ -222,9 +214,8 @@ export async function dropTasksOverBudget(
 }
 
 /**
- * Keeps the account's spending limit per minute: tasks beyond it leave the post, and the next sweep packs
- * them again. The money of a post counts while it is `sending` or `unknown`, and for 60.5 seconds after it
- * was settled.
+ * Keeps the account's spending limit per minute: tasks beyond it leave the post, to be packed again. The
+ * money of a post counts while it is `sending` or `unknown`, and 60.5 seconds longer.
  * @returns false when not even the first task fits now
  */
 export async function applyMinuteSpendLimit(tx: Transaction, postId: string): Promise<boolean> {
@@ -253,10 +244,7 @@ export async function applyMinuteSpendLimit(tx: Transaction, postId: string): Pr
   return oneRow(rows).fits
 }
 
-/**
- * Leaves one task in the post, the most urgent one, because its price is doubted: the next sweep packs the
- * others again.
- */
+/** Leaves the most urgent task in the post, because its price is doubted: the others are packed again. */
 export async function keepOneTask(tx: Transaction, postId: string): Promise<void> {
   await tx`
     update task k set post_id = null
@@ -308,9 +296,7 @@ export interface ClaimedTask extends TagOrigin {
   readonly html: boolean
 }
 
-/**
- * The decision to send: from its commit on only this runner may send the post, and only until `send_before`.
- */
+/** The decision to send: from its commit on only this runner may send the post, until `send_before`. */
 export async function startSending(
   tx: Transaction,
   postId: string,

@@ -1,7 +1,4 @@
-/**
- * By which clock slots run and money counts. Where the database's clock and the service's differ
- * (`clock_ahead`), what is bought and what is over goes by both.
- */
+/** By which clock slots run and money counts: by the database's and the service's, where they differ. */
 import type { SqlRunner, Transaction } from '../db/database.ts'
 import { type Statement, sql } from '../db/sql.ts'
 

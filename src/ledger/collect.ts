@@ -1,17 +1,14 @@
 /**
- * `collect`: the guard under which every result is stored. A statement of the history writes its rows beside
- * these common table expressions, so that history, task state and refund are one.
+ * `collect`: the guard under which every result is stored: history, task state and refund in one statement.
  */
 import { type Statement, sql } from '../db/sql.ts'
 import { insertSpendChanges, newCharges } from './money.ts'
 
 /**
  * Ends the task of each result as `collected`, and refunds the billing units that were paid for and not
- * returned, split like the charge (spec: Task posting, rule 3), by the unit that the service bills now. A
- * result whose task is not `posted` is not in `collected`, so a result is stored once.
- *
- * Takes `result` (service_id, status_code, problem, results_returned); gives `collected` (id, service_id,
- * target_id, slot, depth), one row for each result to be stored.
+ * returned, split like the charge (spec: Task posting, rule 3), by the unit that the service bills now. Takes
+ * `result` (service_id, status_code, problem, results_returned); gives `collected` (id, service_id,
+ * target_id, slot, depth), one row for each result whose task was `posted`.
  */
 export function collectTasks(): Statement {
   return sql`

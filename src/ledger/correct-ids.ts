@@ -17,9 +17,8 @@ interface WrongId {
 }
 
 /**
- * Gives tasks the ids under which a complete list has their tags, where it does not have the known ids under
- * them as well. Their charges keep their money, and no second one is made. What is awaited is asked for at
- * once.
+ * Gives tasks the ids under which a complete list has their tags, unless it has the known ids under them too.
+ * Charges keep their money, and no second one is made. What is awaited is asked for at once.
  */
 export async function correctIds(
   db: Database,
@@ -48,8 +47,7 @@ function findOtherIds(db: SqlRunner, listed: readonly CreatedTask[]): Promise<Wr
 }
 
 /**
- * An id that is wrong may have stood for an attempt that was repeated since: then only the charge of that
- * attempt has it, and moves to the id under which the list has the attempt.
+ * A wrong id may have stood for an attempt that was repeated since: only the charge of that attempt has it.
  */
 async function addEarlierAttempts(
   db: SqlRunner,
@@ -83,7 +81,7 @@ function findEarlierIds(
 }
 
 function listedRows(listed: readonly CreatedTask[]) {
-  return sql.rows('l', listed, { taskId: 'uuid', attempt: 'int', serviceId: 'text' })
+  return sql.rows('l', listed, 'taskId uuid, attempt int, serviceId text')
 }
 
 /** An id that has a charge moves to another task only when the task that has it leaves it as well. */

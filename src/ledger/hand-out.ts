@@ -1,10 +1,7 @@
-/**
- * `hand out`: a posted task is leased to one fetch job at a time. The lease ends by the clock, so tasks of a
- * job that a crash ended are leased again.
- */
+/** `hand out`: a posted task is leased to one fetch job at a time, by the clock: a crash ends no lease. */
 import type { SqlRunner, Transaction } from '../db/database.ts'
 import { sql } from '../db/sql.ts'
-import type { ResultForm, ServiceFunction, Store } from '../service/functions.ts'
+import { FUNCTION_RULES, type ResultForm, type ServiceFunction, type Store } from '../service/functions.ts'
 import { TIMINGS } from '../timings.ts'
 
 /** One result to fetch, as it travels in a fetch job. */
@@ -38,10 +35,7 @@ export interface AskedTask {
   readonly ageMs: number
 }
 
-/**
- * Columns of a FetchItem, of the task `k` and its target `t`. A task that was recovered is `posted` since
- * then, and reserved when it was sent.
- */
+/** Columns of a FetchItem, of the task `k` and its target `t`. A recovered task was sent when reserved. */
 export const FETCH_COLUMNS = sql`k.html, t.store, t.function, k.depth,
     jsonb_build_object('taskId', k.id, 'attempt', k.attempt, 'subject', t.subject, 'category', t.category,
       'locationCode', t.location_code, 'languageCode', t.language_code,
@@ -61,22 +55,20 @@ export interface ReadyTask {
 }
 
 const OVERDUE_AT_ONCE = 1_000
-const LEASE = sql`make_interval(secs => ${TIMINGS.leaseMs / 1000})`
+const lease = () => sql`make_interval(secs => ${TIMINGS.leaseMs / 1000})`
 const IS_FREE = sql`(k.fetching_until is null or k.fetching_until < clock_timestamp())`
 
-/**
- * Leases the tasks that are `posted` and not leased. Tasks that another transaction has locked are skipped.
- */
+/** Leases the tasks that are `posted` and not leased. Those that another transaction has locked are left. */
 export async function leaseReadyTasks(tx: Transaction, ready: readonly ReadyTask[]): Promise<FetchItem[]> {
   return tx<FetchItem[]>`
     with free as (
       select k.id, r.path, r.kind, r.html_path
-      from ${sql.rows('r', ready, { id: 'text', path: 'text', kind: 'text', htmlPath: 'text' })}
+      from ${sql.rows('r', ready, 'id text, path text, kind text, htmlPath text')}
       join task k on k.service_id = r.id
       where k.state = 'posted' and ${IS_FREE}
       for update of k skip locked
     )
-    update task k set fetching_until = clock_timestamp() + ${LEASE}
+    update task k set fetching_until = clock_timestamp() + ${lease()}
     from free f, target t
     where k.id = f.id and t.id = k.target_id
     returning k.service_id as "serviceId", f.path, f.kind, f.html_path as "htmlPath", ${FETCH_COLUMNS}`
@@ -88,13 +80,13 @@ export async function endLeasesOfFuture(db: SqlRunner): Promise<void> {
     update task set fetching_until = null, posted_at = least(posted_at, clock_timestamp()),
       ask_at = ask_at - greatest(posted_at - clock_timestamp(), interval '0')
     where attempt > 0 and state = 'posted' and (posted_at > clock_timestamp() or problem is null
-      and fetching_until > clock_timestamp() + ${LEASE})`
+      and fetching_until > clock_timestamp() + ${lease()})`
 }
 
 /**
  * Leases overdue tasks, which no ready list has named in time, the longest due to be asked for first. They
- * stay overdue (`overdue_at`) until their result comes: only the time of the next ask moves.
- * @param patience how many times as long as usual a result may take
+ * stay overdue until their result comes.
+ * @param patience how many times as long as usual it may take
  */
 export async function leaseOverdueTasks(tx: Transaction, patience: number): Promise<FetchItem[]> {
   return tx<FetchItem[]>`
@@ -105,7 +97,7 @@ export async function leaseOverdueTasks(tx: Transaction, patience: number): Prom
         and k.posted_at + (k.ask_at - k.posted_at) * ${patience}::float8 < clock_timestamp() and ${IS_FREE}
       order by k.ask_at limit ${OVERDUE_AT_ONCE} for update skip locked
     )
-    update task k set fetching_until = clock_timestamp() + ${LEASE},
+    update task k set fetching_until = clock_timestamp() + ${lease()},
       ask_at = clock_timestamp() + least(interval '1 day',
         greatest(make_interval(secs => ${TIMINGS.askAgainFromMs / 1000}), clock_timestamp() - k.posted_at))
     from overdue o, target t
@@ -118,24 +110,19 @@ export interface Endpoint {
   readonly function: ServiceFunction
 }
 
+const ENDPOINTS = Object.entries(FUNCTION_RULES).flatMap(([store, rules]) =>
+  Object.keys(rules).map((fn) => ({ store, function: fn }) as Endpoint),
+)
+
 /**
- * Endpoints with tasks that are not leased, or with unknown posts. Only these are asked, because all ready
- * lists share 20 calls a minute. The index of posted tasks is read from its end, where the newest are, and
- * for each endpoint up to the first task that is not leased.
+ * Endpoints with tasks that are not leased, or with unknown posts: all ready lists share 20 calls a minute.
+ * The tasks of each are looked at up to the first that is not leased.
  */
 export async function listOutstandingEndpoints(db: SqlRunner): Promise<Endpoint[]> {
-  const next = sql`select k.endpoint, k.target_id from task k
-      where k.attempt > 0 and k.state = 'posted' and ${IS_FREE}`
   return db<Endpoint[]>`
-    with recursive awaited as (
-      (${next} and k.endpoint is not null order by k.endpoint desc limit 1)
-      union all
-      select further.* from awaited a
-      cross join lateral (${next} and k.endpoint < a.endpoint order by k.endpoint desc limit 1) further
-    )
-    select t.store, t.function from awaited a join target t on t.id = a.target_id
-    union
-    -- A search in listings has no ready list.
-    select store, function from post where state = 'unknown' and endpoint_of(store, function) is not null
+    select e.store, e.function from ${sql.rows('e', ENDPOINTS, 'store text, function text')}
+    where exists (select from task k where k.attempt > 0 and k.state = 'posted'
+        and k.endpoint = endpoint_of(e.store, e.function) and ${IS_FREE})
+      or exists (select from post p where p.state = 'unknown' and p.store = e.store and p.function = e.function)
     order by 1, 2`
 }

@@ -11,11 +11,10 @@ export function describeUnsent(problem: Statement): Statement {
 }
 
 /**
- * Common table expressions over `leaving (id, cut, problem, failure)`, planned tasks that are locked. One with
- * a `failure` was charged before, and fails by it: the next plan would buy its slot again from the first
- * attempt. Of the others, one that was sent before stays as `dropped`, because the service may still name its
- * tag, and the rest is deleted; their slots go on for as long as a watch asks for them, also one that began
- * after the task was planned.
+ * Common table expressions over `leaving (id, cut, problem, failure)`, planned tasks that are locked. One
+ * with a `failure` was charged before, and fails: a plan would buy its slot from the first attempt. One that
+ * was sent before stays as `dropped`, because the service may name its tag; the rest is deleted. Their slots
+ * go on for as long as a watch asks for them, also one that began later.
  */
 export function leaveUnsent(): Statement {
   const leaves = sql`k.id = any(array(select id from leaving where failure is null)) and k.state = 'planned'`
@@ -49,9 +48,8 @@ export function leaveUnsent(): Statement {
 }
 
 /**
- * `close`: planned tasks whose slot is over leave the ledger, a bounded number at a time. The caller holds the
- * ledger's lock.
- * @returns how many; zero when none is left
+ * `close`: some planned tasks whose slot is over leave the ledger, whose lock the caller holds.
+ * @returns how many
  */
 export async function closeUnsentTasks(tx: Transaction, limit: number): Promise<number> {
   // By the index of packed tasks, and by that of the others.

@@ -1,8 +1,7 @@
 /**
- * A call that is paid for and answered at once: the search in listings. In the ledger it is a task of a post
- * of its own, so that budgets, reservation, charge, a lost answer, the audit and a restored copy of the
- * database are those of every task. No watch asks for it: one that was not made is never posted again
- * (`dropStaleTasks`). Its result is for the one who asked, so that it is `collected` once it is charged.
+ * A call that is paid for and answered at once: the search in listings. It is a task of a post of its own,
+ * with the budgets, charge, lost answer, audit and recovery of every task. No watch asks for it, so that it
+ * is never posted again (`dropStaleTasks`), and it is `collected` once it is charged.
  */
 import type { Transaction } from '../db/database.ts'
 import { oneRow } from '../db/one-row.ts'
@@ -20,10 +19,7 @@ export interface LiveCall {
   readonly estimateMicros: number
 }
 
-/**
- * Makes the task and its post, with the money reserved. The caller holds the ledger's lock, and tests the
- * budgets next.
- */
+/** Makes the task and its post, with the money reserved. The caller holds the ledger's lock. */
 export async function planCall(
   tx: Transaction,
   { store, subject, project, estimateMicros }: LiveCall,

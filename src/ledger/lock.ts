@@ -1,17 +1,15 @@
 /**
- * The order of locks: the row of `ledger`, which every transaction that plans, packs, claims or closes takes
- * first and holds to its end; then rows of `task` in the order of their ids; then rows of `post` in the order
- * of theirs. No two transactions can deadlock so.
+ * The order of locks: the row of `ledger`, taken first and held to the end by all that plan, pack, claim or
+ * close; then rows of `task` by id; then rows of `post` by id. No two transactions can deadlock so.
  */
 import type { Database, Transaction } from '../db/database.ts'
 import { ConfigurationError } from '../errors.ts'
 import { TIMINGS } from '../timings.ts'
 
 /**
- * Locks the one row of `ledger`, to which readers and editors have no right, and folds what other
- * transactions have added to `spend`. The lock is a statement of its own, so that the statements after it see
- * what the last holder committed. The transaction's business time is the instant of the lock from then on: by
- * that of its begin, one that waited past midnight would reserve money of the day before.
+ * Locks the one row of `ledger`, to which readers and editors have no right, and folds `spend`. The lock is a
+ * statement of its own, so that the next ones see what the last holder committed. Business time is its
+ * instant from then on: one that waited past midnight would reserve money of the day before.
  */
 export async function lockLedger(tx: Transaction): Promise<void> {
   const rows = await tx`select from ledger for update`
@@ -49,8 +47,7 @@ export function withLedgerLock<T>(
 }
 
 /**
- * Locks the open tasks of posts and the named tasks, in the order of their ids. A transaction that changes
- * several tasks does so before it changes the first of them, and before it locks a post.
+ * Locks the open tasks of posts and the named tasks, by id, before the first of them and any post changes.
  */
 export async function lockTasksOfPosts(
   tx: Transaction,
@@ -72,10 +69,7 @@ export async function lockTasks(tx: Transaction, serviceIds: readonly string[]):
   await tx`select from task where service_id = any(${serviceIds}::text[]) order by id for update`
 }
 
-/**
- * Notes that the slots that begin up to an instant are opened (`due_slot`). The caller holds the lock.
- * @param horizon as Postgres writes it
- */
+/** Notes that the slots that begin up to an instant are opened. @param horizon as Postgres writes it */
 export async function noteOpened(tx: Transaction, horizon: string): Promise<void> {
   await tx`update ledger set opened_to = greatest(opened_to, ${horizon}::text::timestamptz)`
 }

@@ -1,7 +1,6 @@
 /**
  * How a transition moves money: it adds what it reserves, releases and charges to the totals by project and
- * day in its own statement. A reservation is the estimate of a task that is `planned` or `posting`, split
- * among its payers by `share_of`.
+ * day. A reservation is the estimate of a task that is `planned` or `posting`, split by `share_of`.
  */
 import { type Statement, sql } from '../db/sql.ts'
 
@@ -28,9 +27,8 @@ export function newCharges(relation: string): Statement {
 }
 
 /**
- * Common table expressions that add moves (project_id, at, kind, micros) to the totals of the days on which
- * they count. `kind` is reserved, or that of a charge. They insert and lock nothing: transitions of the same
- * day never wait for each other, and the holder of the ledger's lock folds.
+ * Common table expressions that add moves (project_id, at, kind, micros) to the totals of their days. `kind`
+ * is reserved, or that of a charge. They lock nothing: the holder of the ledger's lock folds.
  */
 export function insertSpendChanges(...moves: readonly Statement[]): Statement {
   return sql`

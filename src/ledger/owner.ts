@@ -7,8 +7,8 @@ import { recordOrigin } from './restored.ts'
 const SANDBOX = 'the sandbox'
 
 /**
- * Ties the database to one account, for ever, when it is used for the first time. Results of two services
- * must not mix in one history, and an account cannot fetch results that another account has paid for.
+ * Ties the database to one account, for ever, when it is first used: results of two services must not mix,
+ * and no account has the results of another.
  * @param account the login, or how the sandbox is called
  * @returns whether this was the first time
  * @throws ConfigurationError when the database belongs to another account

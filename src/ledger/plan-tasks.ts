@@ -1,7 +1,4 @@
-/**
- * `plan`: makes tasks of the due slots that admission decided to buy, packed into posts and with their money
- * reserved.
- */
+/** `plan`: makes tasks of the due slots that admission buys, packed into posts, with their money reserved. */
 import type { Transaction } from '../db/database.ts'
 import { oneRow } from '../db/one-row.ts'
 import { sql } from '../db/sql.ts'
@@ -9,9 +6,9 @@ import { MAX_TASKS_PER_POST } from '../service/post-tasks.ts'
 import { insertSpendChanges } from './money.ts'
 
 /**
- * Makes tasks of what the temporary table `decided` buys (see `admission`), with their posts: packing them
- * later would write each task twice. A task is planned a microsecond after the one before it: in that order a
- * claim drops what is over the budget. The caller holds the ledger's lock.
+ * Makes tasks of what the temporary table `decided` buys (see `admission`), with their posts. A task is
+ * planned a microsecond after the one before it: by that a claim drops what is over the budget. The caller
+ * holds the ledger's lock.
  * @returns the ids of the new posts, the most urgent first
  */
 export async function planTasks(tx: Transaction): Promise<string[]> {
@@ -55,9 +52,8 @@ export async function planTasks(tx: Transaction): Promise<string[]> {
 }
 
 /**
- * Packs `planned` tasks without a post into new posts, the highest priority first: they were released, left
- * their post, or have waited for another attempt. The caller holds the ledger's lock, so that two
- * transactions never pack the same task.
+ * Packs `planned` tasks without a post, which were released or left theirs, into new ones, the most urgent
+ * first. The caller holds the ledger's lock.
  * @returns the ids of the new posts, the most urgent first
  */
 export async function packTasks(tx: Transaction): Promise<string[]> {

@@ -28,10 +28,7 @@ export async function markUnknown(tx: Transaction, postId: string, problem: stri
   await tx`update post set state = 'unknown', problem = ${problem} where id = ${postId}`
 }
 
-/**
- * How many posts are unknown, and until when: a scan proves nothing of the last seconds (docs/protocol.md:
- * Where the list ends).
- */
+/** How many posts are unknown, and until when (docs/protocol.md: Where the list ends). */
 export async function readUnknownPosts(db: SqlRunner, quietMs: number): Promise<UnknownPosts> {
   const rows = await db<UnknownPosts[]>`
     select count(*) as "unknownPosts",
@@ -47,10 +44,7 @@ export async function countSendingPosts(db: SqlRunner, runner: string): Promise<
   return oneRow(rows).sending
 }
 
-/**
- * Fails the tasks of posts that have been unknown for so long that the service has forgotten their tags.
- * @param afterDays when it has
- */
+/** Fails the tasks of posts that are unknown since before the service has forgotten their tags. */
 export async function giveUpUnknownPosts(tx: Transaction, afterDays: number): Promise<void> {
   const isForgotten = sql`
     state = 'unknown' and send_before < clock_timestamp() - make_interval(days => ${afterDays})`

@@ -128,10 +128,7 @@ function isSame(): Statement {
       excluded.reserved_results, excluded.is_doubted and not c.is_doubted)`
 }
 
-/**
- * Logs what the service was found to charge otherwise than it states, once, in the words of `task_problem`.
- * What cannot be read is left out: the view has it.
- */
+/** Logs what the service charges otherwise than it states, once, in the words of `task_problem`. */
 export async function tellPrices(db: SqlRunner, log: Logger): Promise<void> {
   try {
     const rows = await db<{ store: string; function: string; message: string }[]>`

@@ -1,7 +1,6 @@
 /**
- * `prune`: deletes old tasks and posts, and charges where a person says so. The history and the totals stay.
- * The time is compared as `(select clock_timestamp() …)`: each row would be compared with a function that
- * is volatile, and what is kept be read each time.
+ * `prune`: deletes old tasks and posts, and charges where a person says so; the totals stay. Times are
+ * compared with a subquery, because a volatile function is no bound of an index scan.
  */
 import type { Database, SqlRunner, Transaction } from '../db/database.ts'
 import { oneRow } from '../db/one-row.ts'
@@ -12,8 +11,7 @@ import { type Statement, sql } from '../db/sql.ts'
 export const KEEP_DAYS = 90
 
 /**
- * Deletes a bounded number of tasks that ended long ago and whose slot is in the history; a dropped task has
- * no row there, and neither has one of a deleted project. The history keeps a row while its task is there.
+ * Deletes some tasks that ended long ago and whose slot is in the history, where they have one.
  * @returns how many; zero when none is left
  */
 export async function pruneTasks(db: SqlRunner): Promise<number> {
@@ -42,21 +40,15 @@ export async function prunePosts(db: SqlRunner): Promise<number> {
   return count
 }
 
-/**
- * Deletes old charges in pieces.
- * @param keepMs null keeps them for ever
- * @returns how many
- */
+/** Deletes old charges in pieces, and returns how many. @param keepMs null keeps them for ever */
 export async function pruneMoney(db: Database, keepMs: number | null, signal?: AbortSignal): Promise<number> {
   if (keepMs === null) return 0
   return deleteInPieces(db, 'Pruning the charges', (tx) => pruneCharges(tx, keepMs), signal)
 }
 
 /**
- * Deletes a bounded number of charges of UTC days that ended before the given time. Their sums are added to
- * the row of `spend` that begins at -infinity in the same statement, so that the totals by day and the books
- * agree as before. The audit, the recovery and the restore look back 32 days at most.
- * @returns how many; zero when none is left
+ * Deletes some charges of UTC days that ended before the given time. Their sums are added to the row of
+ * `spend` that begins at -infinity, so that the books still agree. Audits look back 32 days at most.
  */
 async function pruneCharges(tx: Transaction, keepMs: number): Promise<number> {
   const [charged, refunded, duplicate, adjusted] = ['charge', 'refund', 'duplicate', 'adjustment'].map(

@@ -1,7 +1,6 @@
 /**
  * `recover`: tasks that the service lists and this ledger has forgotten, because the database was restored
- * from an older copy, come back as paid tasks whose results are awaited. That they exist and what they cost
- * are facts; nothing here sends anything.
+ * from an older copy, come back as paid tasks whose results are awaited. Nothing here sends anything.
  */
 import type { Transaction } from '../db/database.ts'
 import { oneRow } from '../db/one-row.ts'
@@ -34,10 +33,9 @@ export interface Recovered extends Evidence {
 const PROJECT_OF_UNWATCHED = 'recovered'
 
 /**
- * Adopts the tasks of one slice of the list that have no charge yet: charged on the day of posting, with the
- * refund that the list implies, and to be asked for at once. A task that was posted again after a failure
- * comes back in the order of its attempts. Idempotent by the service's id. The caller holds the ledger's
- * lock.
+ * Adopts the tasks of one slice of the list that have no charge yet, on the day of posting, with the refund
+ * that the list implies. Attempts come back in their order. Idempotent by the service's id. The caller holds
+ * the ledger's lock.
  */
 export async function recoverTasks(
   tx: Transaction,
@@ -61,32 +59,20 @@ export async function recoverTasks(
   return total
 }
 
-const LISTED = {
-  taskId: 'uuid',
-  attempt: 'int',
-  serviceId: 'text',
-  slot: 'timestamptz',
-  slotEndsAt: 'timestamptz',
-  postedAt: 'timestamptz',
-  costMicros: 'bigint',
-  isDone: 'boolean',
-  store: 'text',
-  function: 'text',
-  subject: 'text',
-  category: 'text',
-  locationCode: 'int',
-  languageCode: 'text',
-  priority: 'int',
-  depth: 'int',
-}
+const LISTED = `
+  taskId uuid, attempt int, serviceId text, slot timestamptz, slotEndsAt timestamptz,
+  postedAt timestamptz, costMicros bigint, isDone boolean, store text, function text, subject text, category text,
+  locationCode int, languageCode text, priority int, depth int`
 
 /**
- * Fills the temporary table `listed`: the tasks without a charge, with their target, payers and price, because
- * the list does not say what was paid before a refund. The projects that asked for the slot pay. Without one,
- * all projects that ever watched the target pay, and without one of these the project `recovered`.
+ * Fills the temporary table `listed`: the tasks without a charge, with target, payers and price, which the
+ * list has only net. The projects that asked for the slot pay; else all that ever watched the target; else
+ * the project `recovered`.
  */
 async function fillListed(tx: Transaction, tasks: readonly ListedTask[]): Promise<void> {
-  const rows = tasks.map(({ posted, origin, ...task }) => ({ priority: 1, ...task, ...origin, ...posted }))
+  const rows: (Omit<ListedTask, 'origin'> & TagOrigin & Partial<PostedTask>)[] = tasks.map(
+    ({ origin, ...task }) => ({ priority: 1, ...task, ...origin, ...task.posted }),
+  )
   await tx`drop table if exists listed`
   await tx`
     create temporary table listed on commit drop as
@@ -94,7 +80,7 @@ async function fillListed(tx: Transaction, tasks: readonly ListedTask[]): Promis
       select f.*, coalesce(k.target_id, case when f.subject is not null then
         target_of(f.store, f.function, f.subject, f.location_code, f.language_code,
           f.category) end) as target_id
-      from ${sql.rows<Partial<(typeof rows)[number]>>('f', rows, LISTED)} left join task k on k.id = f.task_id
+      from ${sql.rows('f', rows, LISTED)} left join task k on k.id = f.task_id
       where not exists (select from charge c where c.service_id = f.service_id)
     )
     select t.*, coalesce(y.asking, y.watching) as payers, coalesce(y.html, false) as html,
@@ -120,10 +106,7 @@ async function fillListed(tx: Transaction, tasks: readonly ListedTask[]): Promis
     where payers is null and target_id is not null`
 }
 
-/**
- * Takes out planned tasks whose slot was bought under another id: they were planned before the copy was made,
- * or after it was restored. `dropDueSlots` follows.
- */
+/** Takes out planned tasks whose slot was bought under another id, before the copy or after the restore. */
 export async function dropTasksBoughtUnderAnotherId(tx: Transaction): Promise<void> {
   await tx`
     with leaving as (
@@ -137,9 +120,8 @@ export async function dropTasksBoughtUnderAnotherId(tx: Transaction): Promise<vo
 }
 
 /**
- * Raises the attempt of known tasks to the one that the list names, so that no tag is sent twice. A task that
- * is `posted` or `failed` here was posted again after the copy was made. It is `planned` again, and adopted
- * with its new service id.
+ * Raises the attempt of known tasks to the listed one, so that no tag is sent twice. One that is `posted` or
+ * `failed` here was posted again after the copy: it is `planned`, to be adopted with its new id.
  */
 export async function repeatTasks(tx: Transaction): Promise<void> {
   await tx`
@@ -157,9 +139,8 @@ export async function repeatTasks(tx: Transaction): Promise<void> {
 }
 
 /**
- * Inserts the tasks that are not known, with their price reserved on the day of posting: `adoptTasks` turns
- * it into a charge. When another task has the slot, both were paid for. Then the task is inserted as
- * `dropped`, and its charge becomes a `duplicate`.
+ * Inserts the tasks that are not known, with their price reserved on the day of posting: `adoptTasks` charges
+ * it. Where another task has the slot, both were paid for: it is `dropped`, and its charge a `duplicate`.
  */
 export async function insertForgottenTasks(tx: Transaction): Promise<void> {
   await tx`
@@ -197,9 +178,8 @@ async function dropDueSlots(tx: Transaction): Promise<void> {
 }
 
 /**
- * Books the refunds that the list implies: the cost that it names of a finished task is net. A refund of 0 is
- * a row as well, because storing the result books no second refund of a task. Finished tasks are asked for at
- * once.
+ * Books the refunds that the list implies: its cost of a finished task is net. A refund of 0 is a row too:
+ * storing the result books no second one.
  * @returns what the tasks cost, net
  */
 async function bookKnownRefunds(tx: Transaction): Promise<number> {

@@ -1,7 +1,6 @@
 /**
- * `release`: tasks that the service provably did not create are `planned` again. Each gets a new attempt and
- * with it a new tag, because a tag is never sent twice. Their reservations stay. Releasing is a decision: the
- * caller holds the claim's token or the proof.
+ * `release`: tasks that the service provably did not create are `planned` again, with a new attempt: a tag is
+ * never sent twice. Their reservations stay. The caller holds the claim's token or the proof.
  */
 import type { SqlRunner, Transaction } from '../db/database.ts'
 import { oneRow } from '../db/one-row.ts'
@@ -13,15 +12,15 @@ export interface Released extends TaskTag {
   /** Why not, as a sentence with what to do; null where there is nothing to do but to wait. */
   readonly problem: string | null
   /**
-   * It is posted again for raw pages and a pingback, because the service does not post back the form that was
-   * asked for. One that had asked for pages before is not released.
+   * It is posted again for raw pages and a pingback, as the service does not post back the form that was
+   * asked for; one that had asked for pages is not released.
    */
   readonly forPages: boolean
 }
 
 /**
- * Releases tasks that the service refused for now. They leave the post, and the next sweep packs them again.
- * A task that was charged before keeps the problem of that attempt.
+ * Releases tasks that the service refused for now: the next sweep packs them again. A task that was charged
+ * before keeps the problem of that attempt.
  * @returns how many
  */
 export async function releaseTasks(
@@ -30,7 +29,7 @@ export async function releaseTasks(
   refused: readonly Released[],
 ): Promise<number> {
   if (refused.length === 0) return 0
-  const types = { taskId: 'uuid', attempt: 'int', problem: 'text', forPages: 'boolean' }
+  const types = 'taskId uuid, attempt int, problem text, forPages boolean'
   const { count } = await tx`
     update task k set state = 'planned', attempt = k.attempt + 1, post_id = null,
       html = k.html or r.for_pages,
@@ -42,9 +41,9 @@ export async function releaseTasks(
 }
 
 /**
- * Releases a whole post, on proof that the service created none of its tasks. Only the holder of the token
- * can. The tasks are locked before the post: counting them makes it wait for the locks.
- * @returns false when the post was no longer this runner's to decide on
+ * Releases a whole post, on proof that the service created none of its tasks; only the holder of the token
+ * can. Counting the tasks makes it wait for their locks first.
+ * @returns false when it holds it no more
  */
 export async function releasePost(
   db: SqlRunner,
@@ -70,9 +69,8 @@ export async function releasePost(
 }
 
 /**
- * Releases the posts whose tasks two complete scans did not find, the second of them begun after the quiet
- * time: they were never created. Tasks that were adopted meanwhile are left alone. For the other posts,
- * records that their first scan did not find them.
+ * Releases the posts whose tasks two complete scans did not find, the second begun after the quiet time: they
+ * were never created. Of the others, records that their first scan did not find them.
  * @returns how many tasks were released
  */
 export async function releaseMissing(

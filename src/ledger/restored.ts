@@ -1,7 +1,6 @@
 /**
  * Whether another database may have bought what this one would buy: it is a copy, or the service lists tasks
- * of this installation that the ledger does not know. Then nothing is posted until a person has said which of
- * the two goes on, by `storerank recover` (src/post/recover.ts) or `storerank recover --apart`.
+ * that its ledger does not know. Then nothing is posted until a person runs `storerank recover`.
  */
 import { randomBytes } from 'node:crypto'
 import type { Database, SqlRunner, Transaction } from '../db/database.ts'
@@ -62,10 +61,7 @@ export async function recordCheck({ sql: db, place }: Pick<Database, 'sql' | 'pl
         || excluded.places))`
 }
 
-/**
- * Writes down where the database begins to work, or goes on, so that copies from then on are told from it.
- * The list is compared before it posts.
- */
+/** Writes down where the database begins to work, or goes on: copies from then on are told from it. */
 export async function recordOrigin(db: SqlRunner): Promise<void> {
   await db`delete from restore_check`
   await db`
@@ -77,9 +73,8 @@ export async function recordOrigin(db: SqlRunner): Promise<void> {
 const UNDER_WAY = 'What this database has is being moved to another one'
 
 /**
- * Holds the database while its rows are on the way to another one, unless it is held for another reason: then
- * neither of the two might post.
- * @throws ConfigurationError with that reason
+ * Holds the database while its rows are moved to another one: else both might post.
+ * @throws ConfigurationError when it is held for another reason
  */
 export async function holdForMove(db: SqlRunner): Promise<void> {
   const sentence =
@@ -106,9 +101,8 @@ export async function release(db: SqlRunner): Promise<void> {
 }
 
 /**
- * A copy of the files of a database has all that its rows say of where they were written. It differs by its
- * server, which has started since, and by the place where runners reach it. Where a runner at a known place
- * comes after one at a new one, it was no copy.
+ * A copy of the files of a database differs by its server, which has started since, and by its address. Where
+ * a runner at a known address comes after one at a new one, it was no copy.
  */
 export async function noteMove({ sql: db, place }: Database): Promise<void> {
   await db`
@@ -132,18 +126,12 @@ export async function readRestoreState(db: SqlRunner): Promise<RestoreState> {
   return oneRow(rows)
 }
 
-/**
- * Why nothing may be posted, as a sentence for a person and for the posts that stay `ready`; null when
- * posting is allowed.
- */
+/** Why nothing may be posted, as a sentence; null when posting is allowed. */
 export async function readRestoreHold(db: SqlRunner): Promise<string | null> {
   return oneRow(await db<{ hold: string | null }[]>`select restore_hold() as hold`).hold
 }
 
-/**
- * The tasks of an installation that are neither charged nor tasks of this database.
- * @returns their ids at the service
- */
+/** The ids of listed tasks of an installation that are neither charged nor tasks of this database. */
 export async function findForgotten(
   db: SqlRunner,
   installation: string,
@@ -155,14 +143,14 @@ export async function findForgotten(
   })
   if (own.length === 0) return []
   const rows = await db<{ id: string }[]>`
-    select f.id from ${sql.rows('f', own, { id: 'text', taskId: 'uuid' })}
+    select f.id from ${sql.rows('f', own, 'id text, taskId uuid')}
     where not exists (select from charge c where c.service_id = f.id)
       and not exists (select from task k where k.id = f.task_id)`
   return rows.map((row) => row.id)
 }
 
 /**
- * Stops posting from now on. Of several calls the earliest instant stands, and the first reason.
+ * Stops posting; of several calls the earliest instant stands, and the first reason.
  * @param from by the clock of the service
  * @param reason a sentence that says why, and what to do
  */
@@ -194,9 +182,8 @@ export async function adoptInstallationId(tx: Transaction, installation: string)
 }
 
 /**
- * From now on this database is one of its own beside others of the account, whose tasks it leaves to them.
- * A copy gets an installation of its own, and what both of them have not sent yet, or may have sent, another
- * id: else the tags of one would be taken for those of the other.
+ * From now on this database is one of its own beside others of the account. A copy gets another installation,
+ * and what may have been sent by both another id: tags of one would be taken for the other's.
  */
 export async function standApart(db: Database): Promise<void> {
   await withLedgerLock(db, 'Standing apart', async (tx) => {

@@ -1,9 +1,7 @@
 /**
- * The tag that a task carries at the service, and by which every answer is matched: `<task id, uuid
- * v7>.<attempt>.<installation>.<slot>.<length of the slot>`, both in seconds. Task ids are random enough that
- * two databases on one account never share a tag. What follows the attempt lets a database that was restored
- * from an older copy know its own tasks in the service's list, and what each of them measured
- * (src/ledger/recover.ts).
+ * The tag of a task at the service, by which every answer is matched: `<task id, uuid
+ * v7>.<attempt>.<installation>.<slot>.<length of the slot>`, both in seconds. Two databases share none. By
+ * what follows the attempt a restored database knows its own tasks in the list (recover.ts).
  */
 
 export interface TaskTag {

@@ -39,15 +39,12 @@ export interface LaterResult {
   readonly pauseMs: number
 }
 
-/**
- * So many answers without a usable result only defer a task; the pauses after them are 1, 2, 4, 8 and 16
- * minutes.
- */
+/** So many unusable answers only defer a task; the pauses after them are 1, 2, 4, 8 and 16 minutes. */
 const UNUSABLE_ANSWERS = 5
 
 /**
- * Defers paid tasks whose answer holds no usable result: they are asked for again by id, which is free, a
- * bounded number of times. The caller has locked the tasks.
+ * Defers paid tasks without a usable answer: they are asked for again by id, which is free. The caller has
+ * locked the tasks.
  * @returns service ids of the deferred tasks; for the others their answer decides
  */
 export async function askAgain(tx: Transaction, answers: readonly UnusableAnswer[]): Promise<Set<string>> {
@@ -60,7 +57,7 @@ export async function askAgain(tx: Transaction, answers: readonly UnusableAnswer
             * 2 ^ k.unusable_answers as at
         ) pause
       )
-    from ${sql.rows('a', answers, { serviceId: 'text', problem: 'text' })}
+    from ${sql.rows('a', answers, 'serviceId text, problem text')}
     where k.service_id = a.service_id and k.state = 'posted' and k.unusable_answers < ${UNUSABLE_ANSWERS}
     returning k.service_id as "serviceId"`
   return new Set(rows.map((row) => row.serviceId))
@@ -73,7 +70,7 @@ export async function failRefusedTasks(
   refusals: readonly Refusal[],
 ): Promise<number> {
   if (refusals.length === 0) return 0
-  const types = { taskId: 'uuid', attempt: 'int', statusCode: 'int', message: 'text' }
+  const types = 'taskId uuid, attempt int, statusCode int, message text'
   const { count } = await tx`
     with ended as (
       update task k set state = 'failed', status_code = r.status_code,
@@ -87,7 +84,7 @@ export async function failRefusedTasks(
   return count
 }
 
-const FAILED_TYPES = { serviceId: 'text', statusCode: 'int', message: 'text' }
+const FAILED_TYPES = 'serviceId text, statusCode int, message text'
 
 /** Fails tasks that the service failed for good (4xxxx). Their charges stay. */
 export async function failResults(tx: Transaction, failed: readonly FailedResult[]): Promise<void> {
@@ -100,10 +97,9 @@ export async function failResults(tx: Transaction, failed: readonly FailedResult
 }
 
 /**
- * Plans tasks again that the store failed to process (40101, 40103) and that were charged all the same: under
- * a new tag, with a new reservation of what they cost, while their slot lasts and fewer than `maxAttempts`
- * posts of them were charged. Otherwise they fail. A task with another service id by now was posted again
- * already, and is left alone.
+ * Plans tasks again that the store failed to process (40101, 40103) and that were charged all the same, under
+ * a new tag with a new reservation, while their slot lasts and fewer than `maxAttempts` posts of them were
+ * charged; else they fail.
  * @returns how many will be posted again
  */
 export async function postAgain(
@@ -151,13 +147,10 @@ export async function readWaitingAttempts(db: SqlRunner): Promise<WaitingAttempt
   return oneRow(rows)
 }
 
-/**
- * Fails tasks whose paid result breaks the contract, and keeps its body in `rejected_result`. The caller has
- * locked the tasks.
- */
+/** Fails tasks whose paid result breaks the contract, and keeps its body. The caller has locked the tasks. */
 export async function rejectResults(tx: Transaction, unreadable: readonly UnreadableResult[]): Promise<void> {
   if (unreadable.length === 0) return
-  const types = { serviceId: 'text', path: 'text', problem: 'text', bodyGzip: 'bytea' }
+  const types = 'serviceId text, path text, problem text, bodyGzip bytea'
   await tx`
     with rejected as (
       update task k set state = 'failed', ended_at = clock_timestamp(), fetching_until = null,
@@ -171,13 +164,12 @@ export async function rejectResults(tx: Transaction, unreadable: readonly Unread
 }
 
 /**
- * Defers tasks whose result is not ready or cannot be had now: they may be leased again after the pause. A
- * result that the service sent and that was lost on the way is on no ready list any more, so after trouble a
- * task is asked for by id, each time twice as late.
+ * Defers tasks whose result is not ready or cannot be had now. One that was lost on the way is on no ready
+ * list any more: after trouble a task is asked for by id, each time twice as late.
  */
 export async function deferResults(tx: Transaction, later: readonly LaterResult[]): Promise<void> {
   if (later.length === 0) return
-  const types = { serviceId: 'text', problem: 'text', pauseMs: 'float8' }
+  const types = 'serviceId text, problem text, pauseMs float8'
   await tx`
     update task k set problem = l.problem, fetching_until = clock_timestamp() + p.pause,
       ask_at = case when l.problem is null then k.ask_at
@@ -187,16 +179,11 @@ export async function deferResults(tx: Transaction, later: readonly LaterResult[
     where k.service_id = l.service_id and k.state = 'posted'`
 }
 
-/**
- * The service keeps results for 30 days at most (spec: Limits), from when the task was done, which is later
- * than its posting.
- */
+/** The service keeps results for 30 days at most (spec: Limits), from when the task was done. */
 const RESULTS_KEPT_DAYS = 32
 
 /**
- * Fails tasks that the service never finished or does not know any more (40401), when it cannot have a result
- * of them any longer. Until then they are asked for daily.
- * @returns how many ended
+ * Fails tasks that the service never finished, or does not know (40401), once it cannot have their result.
  */
 export async function giveUpResults(db: SqlRunner): Promise<number> {
   const { count } = await db`

@@ -1,6 +1,6 @@
 /**
- * One line of the log with its ids for each task that failed, whose result was rejected, or that was charged
- * twice. They are read after the commit, at most twenty at once, and a line says how many more there are.
+ * A line of the log for each task that failed, whose result was rejected, or that was charged twice: after
+ * the commit, at most twenty at once, and how many more there are.
  */
 import type { SqlRunner } from '../db/database.ts'
 import { sql } from '../db/sql.ts'

@@ -1,7 +1,4 @@
-/**
- * Admission decides what is bought and what the budget cuts: for the plan and for the dry run alike, so that
- * both always agree.
- */
+/** Admission decides what is bought and what the budget cuts, for the plan and the dry run alike. */
 import type { SqlRunner } from '../db/database.ts'
 import { type Statement, sql } from '../db/sql.ts'
 import type { DayAndMonthBudget } from '../ledger/claim-post.ts'
@@ -12,9 +9,7 @@ export interface OverallBudget extends DayAndMonthBudget {
   readonly maxRunMicros: number | null
 }
 
-/**
- * What the money of a project (scope: `project.id`), or of all together (scope 0), allows; null is no limit.
- */
+/** What the money of a project, or of all together (scope 0), allows; null is no limit. */
 export interface ScopeBudget {
   readonly scope: number
   /** Of its day and month, whatever is used of them. */
@@ -22,10 +17,7 @@ export interface ScopeBudget {
   readonly leftMicros: number | null
 }
 
-/**
- * Reads the budgets of all projects that have one, and of all together.
- * @param plannedMicros what this plan has reserved: `maxRunMicros` bounds it
- */
+/** The budgets of all projects, and of all together. @param plannedMicros what this plan has reserved */
 export async function readBudgets(
   db: SqlRunner,
   budget: OverallBudget,
@@ -52,7 +44,7 @@ export async function readBudgets(
 
 /** The common table expression `budget (scope, whole_micros, left_micros)`. */
 export function budgetRows(budgets: readonly ScopeBudget[]): Statement {
-  const types = { scope: 'int', wholeMicros: 'bigint', leftMicros: 'bigint' }
+  const types = 'scope int, wholeMicros bigint, leftMicros bigint'
   return sql`budget as (select * from ${sql.rows('b', budgets, types)})`
 }
 

@@ -4,10 +4,7 @@ import { type Statement, sql } from '../db/sql.ts'
 import { runsThere } from '../ledger/clock.ts'
 import { TIMINGS } from '../timings.ts'
 
-/**
- * A place in the order of urgency. Instants as Postgres writes them: -infinity is no Date, and a Date has no
- * microseconds.
- */
+/** A place in the order of urgency. Instants as Postgres writes them: -infinity is no Date. */
 export interface DuePlace {
   readonly priority: number
   readonly capturedAt: string
@@ -62,8 +59,7 @@ export async function takePiece(
 
 /**
  * Common table expressions that end in `due`: the slots of `piece` that watches ask for now, and `askers`,
- * the ids of their projects in ascending order. Tables that grow with the watches are read by the ids of the
- * piece: a join would read all of them.
+ * the ids of their projects. Tables that grow are read by the ids of the piece: a join would read all.
  */
 export function askedPiece(): Statement {
   return sql`
@@ -90,8 +86,8 @@ export function askedPiece(): Statement {
 }
 
 /**
- * The same of all that is due, as all open periods say, whether it is opened or not: what plans would decide
- * now. What is opened already has its place in the order of urgency, unless its watch was changed since.
+ * The same of all that is due, opened or not: what plans would decide now. What is opened keeps its place in
+ * the order of urgency, unless its watch was changed since.
  */
 export function askedNow(): Statement {
   return sql`

@@ -1,8 +1,6 @@
 /**
- * What the present watches cost a day and a month, and what they would cost with another interval, depth or
- * priority. No budget cuts anything here. A month is the next 30 days. Prices and shares are those of the
- * plan (`drizzle/objects/money/forecast.sql`). Refunds are not in it: how many results a store has is not
- * known beforehand.
+ * What the present watches cost a day and a month (30 days), or would with another interval, depth or
+ * priority. Budgets cut nothing here, and refunds are not known beforehand (forecast.sql).
  */
 import type { Database, SqlRunner } from '../db/database.ts'
 import { disableNestedLoops } from '../db/joins.ts'
@@ -51,9 +49,7 @@ export interface ForecastTotal {
   readonly savedMicros: number
 }
 
-/**
- * What one day costs: of all projects (scope 0, a day in UTC), or of one with a budget, in its own time zone.
- */
+/** What one day costs: of all projects (scope 0, in UTC), or of one with a budget, in its time zone. */
 export interface ForecastDay {
   readonly scope: number
   /** `2026-11-22` */
@@ -115,8 +111,7 @@ const COST = sql`
   sum(share_micros * slots)::bigint as "monthMicros"`
 
 /**
- * All slots of one interval begin at the same instants. So the targets of an interval are added up first, and
- * its slots listed once.
+ * All slots of one interval begin at the same instants: its targets are added up, and its slots listed once.
  */
 function daysOf(question: ForecastQuestion): Statement {
   return sql`

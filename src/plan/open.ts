@@ -1,8 +1,7 @@
 /**
- * Opening: a slot becomes a row of `due_slot` a little before it begins, so that a plan finds it there when
- * it does. All periods of an interval begin their slots at the same instants, so that one instant says of all
- * of them what is opened (`ledger.opened_to`). Periods that began, changed or ended are looked at for
- * themselves (`period_change`).
+ * Opening: a slot becomes a row of `due_slot` a little before it begins. All periods of an interval begin
+ * slots at the same instants, so that one instant says what is opened (`ledger.opened_to`). Periods that
+ * began, changed or ended are looked at for themselves (`period_change`).
  */
 import type { Database, Transaction } from '../db/database.ts'
 import { readByIndexes } from '../db/joins.ts'
@@ -18,10 +17,7 @@ export interface OpeningPiece {
   readonly slotsOfPeriod: number
 }
 
-/**
- * Opens the slots that have begun since the last time or soon will, in pieces with a commit between. When it
- * is broken off, the next call begins anew, and finds what is opened already.
- */
+/** Opens the slots that have begun or soon will, in pieces. Broken off, the next call begins anew. */
 export async function openDueSlots(db: Database, piece: OpeningPiece = TIMINGS.opening): Promise<void> {
   const open = <T>(work: (tx: Transaction) => Promise<T>) =>
     withLedgerLock(db, 'Opening the slots', async (tx) => {
@@ -39,23 +35,17 @@ export async function openDueSlots(db: Database, piece: OpeningPiece = TIMINGS.o
 
 const ALL_TARGETS = 2_147_483_647
 
-const HORIZON = sql`storerank_now() + make_interval(secs => ${TIMINGS.openAheadMs / 1000})`
+const horizonOf = () => sql`storerank_now() + make_interval(secs => ${TIMINGS.openAheadMs / 1000})`
 
-/**
- * Until when slots are opened now, as Postgres writes it; null when none has begun since the last time. All
- * begin at a full hour.
- */
+/** Until when slots are opened now, as Postgres writes it; null when none has begun since the last time. */
 async function readHorizon({ sql: db }: Database): Promise<string | null> {
   const [row] = await db<{ horizon: string }[]>`
-    select (${HORIZON})::text as horizon from ledger
-      where opened_to < slot_of('1 hour', ${HORIZON})`
+    select (${horizonOf()})::text as horizon from ledger
+      where opened_to < slot_of('1 hour', ${horizonOf()})`
   return row?.horizon ?? null
 }
 
-/**
- * An interval whose periods have begun slots since they were opened. Instants and intervals as Postgres
- * writes them.
- */
+/** An interval whose periods have begun slots since. Instants and intervals as Postgres writes them. */
 interface BegunInterval {
   readonly every: string
   readonly first: string
@@ -80,8 +70,8 @@ function readBegunIntervals({ sql: db }: Database, horizon: string): Promise<Beg
 }
 
 /**
- * Opens the slots of periods that began, changed or ended, up to the present horizon or that of an opening at
- * the same time, whichever is later: it may not have seen these periods.
+ * Opens the slots of periods that changed, up to the present horizon or that of an opening at the same time,
+ * which may not have seen them.
  * @returns how many periods it has looked at
  */
 async function openChanged(tx: Transaction, { slots, slotsOfPeriod }: OpeningPiece): Promise<number> {
@@ -94,7 +84,7 @@ async function openChanged(tx: Transaction, { slots, slotsOfPeriod }: OpeningPie
     changed as (
       select p.target_id, p.id, p.every, p.priority, p.ended_at,
         greatest(c.from_slot, p.first_slot) as from_slot,
-          least(p.last_slot, (select greatest(opened_to, ${HORIZON}) from ledger)) as to_slot
+          least(p.last_slot, (select greatest(opened_to, ${horizonOf()}) from ledger)) as to_slot
       from (select period_id, min(from_slot) as from_slot from taken group by 1) c
       join watch_period p on p.id = c.period_id
       where p.id = any(array(select period_id from taken))
@@ -118,11 +108,7 @@ async function openChanged(tx: Transaction, { slots, slotsOfPeriod }: OpeningPie
   return oneRow(rows).periods
 }
 
-/**
- * Opens the slots of an interval for some targets.
- * @param after the last target that was opened
- * @returns the last target that is opened now
- */
+/** Opens the slots of an interval for the targets after one. @returns the last target that is opened now */
 async function openInterval(
   tx: Transaction,
   { every, first, last, slots }: BegunInterval,
@@ -151,9 +137,8 @@ async function openInterval(
 }
 
 /**
- * The common table expression `opened`, which makes due slots of `asked (target_id, slot, ends_at, priority,
- * askers)`. A slot that has begun is left out where it has a task or a row in the history, because another
- * watch asked for it.
+ * `opened`: makes due slots of `asked (target_id, slot, ends_at, priority, askers)`, but for those that have
+ * begun and have a task or a row in the history, because another watch asked for them.
  */
 function openAsked(): Statement {
   return sql`

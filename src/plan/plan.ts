@@ -1,7 +1,4 @@
-/**
- * Planning: due slots become `planned` tasks with their money reserved, all in the database. What the budget
- * cuts stays due, with the reason, and is bought when money comes.
- */
+/** Planning: due slots become `planned` tasks with their money reserved. What the budget cuts stays due. */
 import { readPrices } from '../account/prices.ts'
 import type { Database, Transaction } from '../db/database.ts'
 import { disableNestedLoops, readByIndexes } from '../db/joins.ts'
@@ -35,8 +32,8 @@ export type EnqueuePosts = (tx: Transaction, postIds: readonly string[]) => Prom
 
 /**
  * Plans what is due now in pieces, the most urgent first, each in a transaction behind the ledger's lock:
- * what a piece has planned is posted while the next one is planned. The summary counts what the plan looked
- * at: what waits for a budget that has no room is not among it.
+ * what a piece has planned is posted while the next one is planned. The summary leaves out what waits for a
+ * budget without room.
  * @param pieceSlots for tests: smaller pieces
  */
 export async function planDueTasks(
@@ -120,10 +117,7 @@ async function noteCuts(tx: Transaction): Promise<void> {
 }
 
 interface Decision extends PlanTotals {
-  /**
-   * Of each scope with a budget: what its queue took beyond what it reserved, and whether its money ended in
-   * it.
-   */
+  /** Of each scope: what its queue took beyond what it reserved, and whether its money ended in it. */
   readonly queues: readonly {
     readonly scope: number
     readonly micros: number

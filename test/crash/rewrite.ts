@@ -91,7 +91,7 @@ export const GAPS = named({
     'post/settle.ts',
     'await settleKnownPosts(tx, [claim.postId])',
   ),
-  'between two statements of adopting': within('ledger/adopt.ts', 'const [row] = await tx<Evidence[]>`'),
+  'between two statements of adopting': within('ledger/adopt.ts', 'const rows = await tx<Evidence[]>`'),
   'between two statements of storing': within('history/store.ts', 'await finish?.(tx)'),
 })
 

@@ -40,7 +40,7 @@ describe('a statement', () => {
       { taskId: 7, at: new Date('2026-03-10T12:34:56.789Z'), body: Buffer.from([0, 255]), more: [{ a: 1 }] },
       { taskId: 8, at: null, body: null, more: null, isLast: true },
     ]
-    const types = { taskId: 'int', at: 'timestamptz', body: 'bytea', more: 'jsonb', isLast: 'boolean' }
+    const types = 'taskId int, at timestamptz, body bytea, more jsonb, isLast boolean'
     const found = await db.sql`
       select task_id as "taskId", at, body, more, is_last as "isLast" from ${sql.rows('r', rows, types)}`
     assert.deepEqual([...found], [{ ...rows[0], isLast: null }, rows[1]])

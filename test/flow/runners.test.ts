@@ -7,7 +7,6 @@ import { reconcileUnknownPosts } from '../../src/post/reconcile.ts'
 import { sweepPosts } from '../../src/post/sweep.ts'
 import { runCycle } from '../../src/queue/cycle.ts'
 import { startRunner } from '../../src/queue/runner.ts'
-import { startLossyProxy } from '../post/lossy-proxy.ts'
 import {
   countStates,
   depsOf,

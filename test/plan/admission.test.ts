@@ -5,7 +5,6 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, test } from 'node:test'
 import fc from 'fast-check'
-import { sql } from '../../src/db/sql.ts'
 import { lasting } from '../support/lasting.ts'
 import { recount } from '../support/ledger.ts'
 import { createPlanning } from '../support/planning.ts'

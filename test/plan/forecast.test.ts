@@ -2,13 +2,9 @@
 import assert from 'node:assert/strict'
 import { beforeEach, test } from 'node:test'
 import fc from 'fast-check'
-import { openDatabase } from '../../src/db/database.ts'
 import { findBudgetEnd, readForecast } from '../../src/plan/forecast.ts'
-import { askService } from '../support/command.ts'
 import { lasting } from '../support/lasting.ts'
 import { createPlanning } from '../support/planning.ts'
-import { buy, collect, watch, watchKeywords } from '../support/stages.ts'
-import { createWorld } from '../support/world.ts'
 
 const planning = lasting(createPlanning)
 beforeEach(() => planning.clear())

@@ -1,7 +1,7 @@
 /** `hand out`: a posted task is leased to one fetch job at a time, by the clock: a crash ends no lease. */
 import type { SqlRunner, Transaction } from '../db/database.ts'
 import { sql } from '../db/sql.ts'
-import { FUNCTION_RULES, type ResultForm, type ServiceFunction, type Store } from '../service/functions.ts'
+import type { ResultForm, ServiceFunction, Store } from '../service/functions.ts'
 import { TIMINGS } from '../timings.ts'
 
 /** One result to fetch, as it travels in a fetch job. */
@@ -110,19 +110,23 @@ export interface Endpoint {
   readonly function: ServiceFunction
 }
 
-const ENDPOINTS = Object.entries(FUNCTION_RULES).flatMap(([store, rules]) =>
-  Object.keys(rules).map((fn) => ({ store, function: fn }) as Endpoint),
-)
-
 /**
  * Endpoints with tasks that are not leased, or with unknown posts: all ready lists share 20 calls a minute.
- * The tasks of each are looked at up to the first that is not leased.
+ * The index of posted tasks is read for each from the newest to the first that is not leased.
  */
 export async function listOutstandingEndpoints(db: SqlRunner): Promise<Endpoint[]> {
+  const next = sql`select k.endpoint, k.target_id from task k
+      where k.attempt > 0 and k.state = 'posted' and ${IS_FREE}`
   return db<Endpoint[]>`
-    select e.store, e.function from ${sql.rows('e', ENDPOINTS, 'store text, function text')}
-    where exists (select from task k where k.attempt > 0 and k.state = 'posted'
-        and k.endpoint = endpoint_of(e.store, e.function) and ${IS_FREE})
-      or exists (select from post p where p.state = 'unknown' and p.store = e.store and p.function = e.function)
+    with recursive awaited as (
+      (${next} and k.endpoint is not null order by k.endpoint desc limit 1)
+      union all
+      select further.* from awaited a
+      cross join lateral (${next} and k.endpoint < a.endpoint order by k.endpoint desc limit 1) further
+    )
+    select t.store, t.function from awaited a join target t on t.id = a.target_id
+    union
+    -- A search in listings has no ready list.
+    select store, function from post where state = 'unknown' and endpoint_of(store, function) is not null
     order by 1, 2`
 }

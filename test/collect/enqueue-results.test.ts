@@ -4,9 +4,11 @@ import { handOutOverdue, handOutReady } from '../../src/collect/enqueue-results.
 import { sql } from '../../src/db/sql.ts'
 import type { FetchItem } from '../../src/ledger/hand-out.ts'
 import { findTroubles, readFigures } from '../../src/monitor/figures.ts'
+import { lasting } from '../support/lasting.ts'
 import { readReservations, readSpendDifferences } from '../support/ledger.ts'
 import {
   buy,
+  clear,
   collect,
   fetchItems,
   handOut,
@@ -17,13 +19,11 @@ import {
 } from '../support/stages.ts'
 import { createWorld, type World } from '../support/world.ts'
 
-let world: World
-beforeEach(async () => {
-  world = await createWorld({ sandbox: { callsPerMinute: 100_000 } })
-})
-afterEach(() => world.close())
+const SANDBOX = { callsPerMinute: 100_000 }
+const world = lasting(() => createWorld({ sandbox: SANDBOX }))
+afterEach(() => clear(world))
 
-async function watchBothStores(of = world) {
+async function watchBothStores(of: World = world) {
   await watchKeywords(of, ['yoga'])
   await watchKeywords(of, ['yoga'], { store: 'android_store' })
   await of.db.sql`
@@ -179,21 +179,20 @@ describe('the ready lists', () => {
     assert.deepEqual(await readSpendDifferences(world.db.sql), [])
   })
 
-  test('that are full are asked again as long as somebody fetches, and not once nobody does', async () => {
-    await watchKeywords(
-      world,
-      Array.from({ length: 1030 }, (_, index) => `chess ${index}`),
-      { depth: 1 },
-    )
-    await buy(world)
-    const unfetched = await handOut(world)
+  test('that are full are asked again as long as somebody fetches, and not once nobody does', async (t) => {
+    const full = await createWorld({ sandbox: SANDBOX })
+    t.after(() => full.close())
+    const keywords = Array.from({ length: 1030 }, (_, index) => `chess ${index}`)
+    await watchKeywords(full, keywords, { depth: 1 })
+    await buy(full)
+    const unfetched = await handOut(full)
     assert.equal(unfetched.length, 1000)
-    await world.db.sql`update task set fetching_until = null`
+    await full.db.sql`update task set fetching_until = null`
 
     const rounds: number[] = []
-    const { handedOut } = await handOutReady(world.db, world.client, world.settings, async (_tx, items) => {
+    const { handedOut } = await handOutReady(full.db, full.client, full.settings, async (_tx, items) => {
       rounds.push(items.length)
-      await fetchItems(world, items)
+      await fetchItems(full, items)
     })
     assert.equal(handedOut, 1030)
     assert.deepEqual(rounds, [1000, 30])

@@ -16,16 +16,9 @@ export interface Price {
 }
 
 /** The rows of `account_usage.prices`. */
-export type AccountPrices = {
-  function: string
-  normalMicros: number | null
-  highMicros: number | null
-}[]
+export type AccountPrices = { function: string; normalMicros: number | null; highMicros: number | null }[]
 
-/**
- * The prices that are reserved now, one for each store and function that it has, as the view `unit_price`
- * says.
- */
+/** The prices that are reserved now, one for each store and function that it has. */
 export async function readPrices(db: SqlRunner): Promise<Price[]> {
   return db<Price[]>`
     select store, function, unit_results as "billingUnitResults", max(unit_micros)

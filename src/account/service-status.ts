@@ -61,29 +61,24 @@ export async function refreshServiceStatus(
       { api, endpoint: '', status },
       ...endpoints.map((endpoint) => ({ api, ...endpoint })),
     ])
-    for (const changed of await recordStatus(db, told)) {
+    if (told.length === 0) return
+    for (const changed of await recordStatus(db, told))
       log.warn(changed, 'the service says that its status has changed')
-    }
   } catch (error) {
     if (!(error instanceof StorerankError)) throw error
     log.warn({ err: error }, 'the status of the service could not be learned')
   }
 }
 
-/**
- * Replaces the recorded status, unless the answer is empty. Returns what has changed; the first time, what is
- * not ok.
- */
+/** Replaces the recorded status. Returns what has changed; the first time, what is not ok. */
 async function recordStatus(
-  db: Database,
+  { sql }: Database,
   told: readonly Pick<ServiceStatus, 'api' | 'endpoint' | 'status'>[],
-): Promise<Omit<ServiceStatus, 'checkedAt'>[]> {
-  if (told.length === 0) return []
-  return db.sql<Omit<ServiceStatus, 'checkedAt'>[]>`
+) {
+  return sql<Omit<ServiceStatus, 'checkedAt'>[]>`
     with told as (
-      select distinct on (api, endpoint) * from unnest(${told.map(({ api }) => api)}::text[],
-        ${told.map(({ endpoint }) => endpoint)}::text[],
-          ${told.map(({ status }) => status)}::text[]) as t (api, endpoint, status)
+      select distinct on (api, endpoint) * from json_to_recordset(${JSON.stringify(told)}::text::json)
+        as t (api text, endpoint text, status text)
     ),
     known as materialized (select * from service_status),
     gone as (

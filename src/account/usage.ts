@@ -33,7 +33,7 @@ export async function recordAccountUsage(db: Database, client: AppDataClient): P
     highMicros: user.pricePerUnitMicros(fn, 2),
   }))
   const { day, minute } = user.moneyLimits
-  const row = oneRow(
+  return oneRow(
     await db.sql<AccountUsage[]>`
     with gone as (delete from account_usage where fetched_at > clock_timestamp())
     insert into account_usage (fetched_at, taken_micros, ahead_s, login, timezone, balance_micros,
@@ -50,7 +50,6 @@ export async function recordAccountUsage(db: Database, client: AppDataClient): P
       day_spent_micros as "daySpentMicros",
       minute_limit_micros as "minuteLimitMicros", calls_per_minute_limit as "callsPerMinuteLimit"`,
   )
-  return row
 }
 
 /**
@@ -60,16 +59,11 @@ export async function recordAccountUsage(db: Database, client: AppDataClient): P
 export async function isAnswered(error: Error, client: AppDataClient): Promise<boolean> {
   if (!(error instanceof StorerankError) || error instanceof AccountError) return false
   if (!(error instanceof UnavailableError)) return true
-  return client.getStatus().then(
-    () => true,
-    (failure: unknown) => !(failure instanceof UnavailableError),
-  )
+  const failure: unknown = await client.getStatus().catch((thrown: unknown) => thrown)
+  return !(failure instanceof UnavailableError)
 }
 
-/**
- * Shorter than the time between two plans, because other programs may spend the same money; one `run` reads
- * the account once.
- */
+/** Shorter than the time between two plans: others may spend the same money. One `run` reads it once. */
 const FRESH_MINUTES = 5
 
 /**

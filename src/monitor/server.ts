@@ -49,10 +49,6 @@ interface Answer {
   readonly text: string
   readonly type?: string
 }
-interface Question {
-  readonly path: string
-  readonly answer: MessagePort
-}
 interface Task {
   readonly operators: ListenAddress
   /** By `hrtime`, which all threads share: when the scheduler looked last. */
@@ -81,7 +77,7 @@ export async function startMonitorServer(deps: MonitorDeps, listen: ListenAddres
     throw refuseAddress('OPERATIONS_LISTEN: it is', listen, `${address}.`)
   }
   const notes = setInterval(note, NOTE_EVERY_MS)
-  worker.on('message', async ({ path, answer }: Question) => {
+  worker.on('message', async ({ path, answer }: { path: string; answer: MessagePort }) => {
     answer.postMessage(await answerTo(path, deps))
     answer.close()
   })
@@ -106,19 +102,12 @@ async function answerTo(path: string, { metrics, isReady, log }: MonitorDeps): P
 
 /** Of the thread. */
 function serve(port: MessagePort, { operators, lookedMs }: Task): void {
-  const server = createServer(
-    { requestTimeout: REQUEST_TIMEOUT_MS },
-    async ({ method = '', url }, response) => {
-      const [path = ''] = (url ?? '').split('?')
-      const isAsked = ['GET', 'HEAD'].includes(method)
-      const {
-        code,
-        text,
-        type = 'text/plain; charset=utf-8',
-      } = await answerOf(isAsked ? path : '', port, lookedMs)
-      response.writeHead(code, { 'content-type': type }).end(text)
-    },
-  )
+  const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, async (request, response) => {
+    const { method = '', url = '' } = request
+    const path = ['GET', 'HEAD'].includes(method) ? url.replace(/\?.*/s, '') : ''
+    const { code, text, type = 'text/plain; charset=utf-8' } = await answerOf(path, port, lookedMs)
+    response.writeHead(code, { 'content-type': type }).end(text)
+  })
   server.maxConnections = MAX_CONNECTIONS
   server.on('error', (error) => port.postMessage(whyNot(error)))
   server.listen(operators, () => {

@@ -212,7 +212,7 @@ describe('a major outage of posting', () => {
     assert.equal(await isOut({ api: 'appendix', status: 'major_outage', endpoints: [] }), false)
   })
 
-  for (const status of ['partial_outage', 'long_response_time', 'send_delay', 'on_fire']) {
+  for (const status of ['partial_outage', 'on_fire']) {
     test(`is not what ${status} says: it is shown, and holds nothing`, async () => {
       const postId = await planPost(world, ['yoga'])
       await lookAt([{ api: 'app_data', status, endpoints: [{ endpoint: 'task_post', status }] }])
@@ -287,10 +287,8 @@ describe('the patience of the collector', () => {
   for (const [endpoint, status, isLonger] of [
     ['postback/pingback', 'webhook_delay', true],
     ['task_get', 'send_delay', true],
-    ['task_get', 'long_execution_time', true],
     ['task_post', 'partial_outage', true],
     ['task_get', 'long_response_time', false],
-    ['task_get', 'ok', false],
   ] as const) {
     test(`is ${isLonger ? 'threefold' : 'as ever'} while ${endpoint} says ${status}`, async () => {
       await work(world, await planPost(world, ['yoga']))

@@ -1,5 +1,5 @@
 /**
- * Each single way in which a service differs from its specification is found by free calls, and named in a
+ * Each way in which a service differs from its specification is found by free calls, and named in a
  * sentence.
  */
 import assert from 'node:assert/strict'
@@ -106,15 +106,20 @@ describe('a service in the form of its specification', () => {
   })
 })
 
-describe('a service that differs in one way', () => {
-  for (const [deviation, about] of Object.entries(FOUND)) {
-    test(`is found: ${deviation}`, async (t) => {
-      const findings = await check(t, { sandbox: { deviations: [deviation as Deviation] } })
-      const finding = find(findings, about)
-      assert.equal(finding.verdict, 'differs', finding.says)
-      assert.ok(!finding.isObstacle, finding.says)
+const DEVIATIONS = Object.keys(FOUND) as (keyof typeof FOUND)[]
+
+describe('a service that differs', () => {
+  // Each deviation is there in another choice of these runs, so that nothing else can be what tells of it.
+  for (const [run, bit] of [1, 2, 4, 8].entries())
+    test(`is found by what differs, and by nothing else: ${run + 1} of 4`, async (t) => {
+      const deviations = DEVIATIONS.filter((_, place) => ((place + 1) & bit) > 0)
+      const findings = await check(t, { sandbox: { deviations } })
+      for (const deviation of DEVIATIONS) {
+        const { verdict, says, isObstacle } = find(findings, FOUND[deviation])
+        assert.equal(verdict, deviations.includes(deviation) ? 'differs' : 'holds', `${deviation}: ${says}`)
+        assert.ok(!isObstacle, says)
+      }
     })
-  }
 
   test('in its paths says what to set, and nothing else', async (t) => {
     const findings = await check(t, { sandbox: { deviations: ['paths'] }, buys: false })

@@ -59,8 +59,9 @@ const planned = (lastSuccessAt: Date | null, more: object = {}): Changes => ({
   jobs: [{ ...TRACK, lastSuccessAt, ...more }],
 })
 
+/** Those that `told.test.ts` does not live through, and where a kind begins. */
 const CASES: readonly (readonly [what: string, changes: Changes, kinds: readonly string[]])[] = [
-  ['work on its way is no trouble', {}, []],
+  ['work on its way is no trouble', open('posted', 5, before(12)), []],
   [
     'the most urgent first',
     { noRoom: 'No space left on device', ...planned(before(0), { state: 'failed' }) },
@@ -71,12 +72,8 @@ const CASES: readonly (readonly [what: string, changes: Changes, kinds: readonly
     { restoreHold: 'Run `storerank recover`.', ...open('held_post', 2, AT, '2 posts are not sent. x') },
     ['restored'],
   ],
-  ['a standby', { readOnly: 'The database takes no changes.' }, ['read_only']],
-  ['a clock', { clock: 'The clock of the database server is ahead.' }, ['clock']],
   ['triggers that are off', { lostTables: 'Triggers are disabled.' }, ['lost_tables']],
   ['rights of others', { otherWriters: 'Others gave rights.' }, ['other_writers']],
-  ['a channel', { undelivered: ['The channel "ops" was disabled.'] }, ['not_told']],
-  ['an outage', { outage: { since: before(1), checkedAt: AT } }, ['outage']],
   ['posts that are held', open('held_post', 2, AT, '2 posts are not sent.'), ['not_posted']],
   ['a job that failed', planned(before(0), { state: 'failed', error: 'No.' }), ['job_failed']],
   ['an answer lost half an hour ago', open('unknown_post', 1, before(0.5)), []],
@@ -90,10 +87,8 @@ const CASES: readonly (readonly [what: string, changes: Changes, kinds: readonly
   ],
   ['a balance that is enough', { budgets: [{ ...BALANCE, warning: null }] }, []],
   ['one that is not', { budgets: [{ ...BALANCE, warning: 'Add money.' }] }, ['balance']],
-  ['books that differ', { books: { differences: 2, duplicateMicros: 0 } }, ['books']],
   ['a charge too many', { books: { differences: 0, duplicateMicros: 1200 } }, ['books']],
   ['a plan that is due later', { planning: { dueBy: AT, late: null } }, []],
-  ['a plan that is late', { planning: { dueBy: before(1), late: 'Nothing was planned.' } }, ['no_run']],
 ]
 
 for (const [what, { work, ...changes }, kinds] of CASES) {

@@ -21,9 +21,9 @@ export const account: Job = {
   },
   run: async (context) => {
     await refreshServiceStatus(context)
-    const usage = await recordAccountUsage(context.db, context.client)
     const { db, client, settings, log, signal } = context
+    const limits = await recordAccountUsage(db, client)
     await auditDoubted(db, client, { overdueAfterMs: settings.overdueAfterMs, log, signal })
-    return { balanceMicros: usage.balanceMicros, dayLimitMicros: usage.dayLimitMicros }
+    return limits
   },
 }

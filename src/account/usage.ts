@@ -7,21 +7,15 @@ import { SERVICE_FUNCTIONS } from '../service/functions.ts'
 import type { AccountPrices } from './prices.ts'
 import { type LookContext, refreshServiceStatus } from './service-status.ts'
 
-/** The account as it was read last; null is what the service did not say. */
-export interface AccountUsage {
-  readonly balanceMicros: number | null
-  readonly dayLimitMicros: number | null
-  readonly daySpentMicros: number | null
-  readonly minuteLimitMicros: number | null
-  readonly callsPerMinuteLimit: number | null
-}
+/** Null is what the service did not say. */
+type Limits = Readonly<Record<'balanceMicros' | 'dayLimitMicros', number | null>>
 
 /**
  * Reads the account (free of charge) and records it. A limit that the service does not say is null, and
  * limits nothing. The row is stamped before the call: money that is charged while the answer is on its way
  * counts as not yet in the answer. Rows of the future, which a clock that was ahead has left, go.
  */
-export async function recordAccountUsage(db: Database, client: AppDataClient): Promise<AccountUsage> {
+export async function recordAccountUsage(db: Database, client: AppDataClient): Promise<Limits> {
   const asked = oneRow(
     await db.sql<{ fetchedAt: string; takenMicros: number }[]>`
     select clock_timestamp()::text as "fetchedAt", ledger_taken() as "takenMicros"`,
@@ -34,7 +28,7 @@ export async function recordAccountUsage(db: Database, client: AppDataClient): P
   }))
   const { day, minute } = user.moneyLimits
   return oneRow(
-    await db.sql<AccountUsage[]>`
+    await db.sql<Limits[]>`
     with gone as (delete from account_usage where fetched_at > clock_timestamp())
     insert into account_usage (fetched_at, taken_micros, ahead_s, login, timezone, balance_micros,
       day_limit_micros, day_spent_micros,
@@ -46,9 +40,7 @@ export async function recordAccountUsage(db: Database, client: AppDataClient): P
       ${user.balanceMicros},
       ${day?.total ?? null}, ${user.moneyStatistics.day?.total ?? null}, ${minute?.total ?? null},
       ${user.callLimits.minute?.total ?? null}, ${JSON.stringify(prices)}::text::jsonb)
-    returning balance_micros as "balanceMicros", day_limit_micros as "dayLimitMicros",
-      day_spent_micros as "daySpentMicros",
-      minute_limit_micros as "minuteLimitMicros", calls_per_minute_limit as "callsPerMinuteLimit"`,
+    returning balance_micros as "balanceMicros", day_limit_micros as "dayLimitMicros"`,
   )
 }
 

@@ -5,7 +5,6 @@ import { createMetrics, type Metrics } from '../monitor/metrics.ts'
 import { probeDatabase, probeHealth, probePlan } from '../monitor/probes.ts'
 import { startMonitorServer } from '../monitor/server.ts'
 import type { JobContext } from '../queue/job.ts'
-import { describeTrouble } from '../trouble.ts'
 import type { CommandContext } from './command.ts'
 
 export interface Monitor {
@@ -35,7 +34,7 @@ export async function startMonitor(
   beatEveryMs = BEAT_EVERY_MS,
 ): Promise<Monitor> {
   const isHealthy = probeHealth(sinceLookMs)
-  const isReady = probeDatabase(job.db, describeTrouble)
+  const isReady = probeDatabase(job.db)
   const isPlanned = probePlan(job.db)
   const { operationsListen: listen, heartbeatUrl } = config
   const server =

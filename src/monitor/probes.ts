@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../db/database.ts'
 import { requireCurrentSchema } from '../db/migrate.ts'
+import { describeTrouble } from '../trouble.ts'
 import type { Open } from './figure.ts'
 import { explainLate, type Probe } from './server.ts'
 
@@ -19,19 +20,13 @@ export function probeHealth(sinceLookMs: () => number): Probe {
   return async () => explainLate(sinceLookMs())
 }
 
-/**
- * Ready: the database answers, takes changes, and its schema is that of this version.
- * @param describe the sentence for what a database driver threw; null when it has none
- */
-export function probeDatabase(db: Database, describe: (error: unknown) => Error | null): Probe {
+/** Ready: the database answers, takes changes, and its schema is that of this version. */
+export function probeDatabase(db: Database): Probe {
   return () =>
     within(
       requireCurrentSchema(db)
         .then(() => readTold(db, 'read_only'))
-        .catch(
-          (error: unknown) =>
-            describe(error)?.message ?? (error instanceof Error ? error.message : String(error)),
-        ),
+        .catch((error: unknown) => (describeTrouble(error) ?? (error as Error)).message),
     )
 }
 

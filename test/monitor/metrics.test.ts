@@ -12,7 +12,6 @@ import { createMetrics, type Metrics } from '../../src/monitor/metrics.ts'
 import { probeDatabase } from '../../src/monitor/probes.ts'
 import { startMonitorServer } from '../../src/monitor/server.ts'
 import { Secret } from '../../src/secret.ts'
-import { describeTrouble } from '../../src/trouble.ts'
 import { migrateLater } from '../support/database.ts'
 import { until } from '../support/embedded.ts'
 import { lasting } from '../support/lasting.ts'
@@ -304,7 +303,7 @@ describe('the address of operators', () => {
         metrics,
         log,
         sinceLookMs: () => lookedMs,
-        isReady: probeDatabase(world.db, describeTrouble),
+        isReady: probeDatabase(world.db),
       },
       Object.freeze({ host: '127.0.0.1', port: 0 }),
     )
@@ -340,7 +339,7 @@ describe('the address of operators', () => {
 
 test('a process is not ready while the database is away, and says what to do', async () => {
   const nowhere = openDatabase('postgres://nobody:x@127.0.0.1:9/nothing')
-  const why = await probeDatabase(nowhere, describeTrouble)()
+  const why = await probeDatabase(nowhere)()
   assert.match(
     why ?? '',
     /^The database cannot be reached: .* Check that the server runs and that DATABASE_URL/,

@@ -3,9 +3,6 @@
  * least that the service's limits allow: the sandbox keeps them, and each call takes as long as it took in
  * this run.
  */
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { join } from 'node:path'
 import type { Database } from '../../src/db/database.ts'
 import { oneRow } from '../../src/db/one-row.ts'
 import { CALL_LIMITS } from '../../src/sandbox/limits.ts'
@@ -14,11 +11,11 @@ import { MAX_READY_ROWS } from '../../src/service/ready-list.ts'
 import { TIMINGS } from '../../src/timings.ts'
 import { settingsOf, startSandboxProcess } from '../support/sandbox-process.ts'
 import { atMost, type Measured, plain } from './bars.ts'
+import { runCommand } from './command.ts'
 
 /** How long the longest task takes at the service; the shortest takes half. */
 const READY_MS = 2_000
 const MINUTE_S = 60
-const COMMAND = join(import.meta.dirname, '../../src/cli/storerank.js')
 
 /**
  * Pure: the least time in which so many results can be had. All tasks are posted at once, the first result
@@ -32,19 +29,6 @@ function leastSeconds(results: number, callMs: number): number {
   const fullMinutes = Math.ceil(calls / callsPerMinute) - 1
   const left = calls - fullMinutes * callsPerMinute
   return READY_MS / 2 / 1000 + fullMinutes * MINUTE_S + (left * callMs) / 1000 / requestsInFlight
-}
-
-/** @throws Error when it does not end with 0 */
-async function runCommand({ url }: Database, sandboxUrl: string, asSold: boolean): Promise<void> {
-  const env = {
-    PATH: process.env.PATH,
-    ...settingsOf(url, sandboxUrl),
-    MAX_USD_PER_DAY: '1000',
-    ...(asSold && { APP_DATA_STORES: Object.values(STORES_AS_SOLD).join() }),
-  }
-  const child = spawn(process.execPath, [COMMAND, 'run', '--wait', '30m'], { env, stdio: 'ignore' })
-  const [exitCode] = await once(child, 'exit')
-  if (exitCode !== 0) throw new Error(`The command ended with ${exitCode}.`)
 }
 
 /**
@@ -74,7 +58,12 @@ export async function measureRun(db: Database, keywords: number, asSold: boolean
     insert into keyword_watch (project, store, keyword, location_code, language_code)
     select 'bench', 'ios_store', 'yoga ' || n, 2840, 'en' from generate_series(1, ${keywords}::int) n`
   const startedMs = performance.now()
-  await runCommand(db, sandbox.url, asSold).finally(sandbox.stop)
+  const settings = {
+    ...settingsOf(db.url, sandbox.url),
+    MAX_USD_PER_DAY: '1000',
+    ...(asSold && { APP_DATA_STORES: Object.values(STORES_AS_SOLD).join() }),
+  }
+  await runCommand(['run', '--wait', '30m'], settings).finally(sandbox.stop)
   const wholeSeconds = (performance.now() - startedMs) / 1000
   const { lists, resultMs, seconds, idleSeconds, captures } = await readCalls(db)
   const least = leastSeconds(keywords, resultMs)

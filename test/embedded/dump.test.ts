@@ -25,12 +25,14 @@ before(async () => {
   }
   await list.leaveGap('calm', '2025-12-11T00:00:00Z', 'failed', 'a \u2028 b \\.')
   await list.sql`delete from keyword_watch where keyword = 'calm'`
-  const parts: Buffer[] = []
-  for await (const part of dumpDatabase(list.url, '0.0.0')) parts.push(Buffer.from(part))
-  file = Buffer.concat(parts)
+  file = await dump()
   dumped = await readAll(list.sql as unknown as TestDatabase['sql'])
 })
 after(() => list.drop())
+
+async function dump(onForeign?: (tables: readonly string[]) => void): Promise<Buffer> {
+  return Buffer.concat(await Array.fromAsync(dumpDatabase(list.url, '0.0.0', onForeign)))
+}
 
 async function* pieces(bytes: Buffer, size = 1000): AsyncGenerator<Buffer> {
   for (let from = 0; from < bytes.length; from += size) yield bytes.subarray(from, from + size)
@@ -54,16 +56,9 @@ test('a dump that is restored has the same rows, and goes on counting where the 
   t.after(() => target.drop())
   assert.ok((await restoreDatabase(target.url, pieces(file))).tables > 20)
   assert.deepEqual(await readAll(target.sql), dumped)
-  const watch = {
-    project: 'new',
-    store: 'ios_store',
-    keyword: 'sleep',
-    location_code: 2840,
-    language_code: 'en',
-  }
-  const [mine] = await list.sql`insert into keyword_watch ${list.sql(watch)} returning id::int`
-  const [theirs] = await target.sql`insert into keyword_watch ${target.sql(watch)} returning id::int`
-  assert.deepEqual(theirs, mine)
+  const insert = `insert into keyword_watch (project, store, keyword, location_code, language_code)
+    values ('new', 'ios_store', 'sleep', 2840, 'en') returning id::int`
+  assert.deepEqual([...(await target.sql.unsafe(insert))], [...(await list.sql.unsafe(insert))])
   await list.sql`delete from keyword_watch where project = 'new'`
   const [period] = await target.sql`select count(*)::int as open from watch_period where project = 'new'
       and ended_at is null`
@@ -85,22 +80,16 @@ test('no whole dump, one of other tables, or for a database in use is refused as
   await refused(Buffer.from(''), /no dump of storerank/)
   await refused(Buffer.from('-- PostgreSQL database dump\n'), /no dump of storerank/)
   await refused(file.subarray(0, file.length - 5), /damaged|ends too early/)
-  await refused(file.subarray(0, file.length >> 1), /ends too early|damaged/)
   const text = file.toString()
-  await refused(Buffer.from(text.replace(/\n/, '\ndrop table project;\n')), /damaged/)
-  await refused(
-    Buffer.from(text.replace(/(copy public\."project" .*\n)(.*\n)/, '$1$2$2')),
-    /rows of project .* damaged/,
-  )
-  await refused(
-    Buffer.from(text.replace(/(copy public\."project" .*\n)/, '$1x\n')),
-    /rows of project .* damaged/,
-  )
-  await refused(
-    Buffer.from(text.replace(/"migrations":\["/, '"migrations":["x')),
-    /made by storerank 0\.0\.0 with other tables/,
-  )
-  await refused(Buffer.from(text.replace('Ours', 'Mine')), /rows of app_watch are not those of the dump/)
+  for (const [from, to, reason] of [
+    [/\n/, '\ndrop table project;\n', /damaged/],
+    // At the end of its COPY, and at the row itself.
+    [/(copy public\."project" .*\n)(.*\n)/, '$1$2$2', /rows of project .* damaged/],
+    [/(copy public\."project" .*\n)/, '$1x\n', /rows of project .* damaged/],
+    [/"migrations":\["/, '"migrations":["x', /made by storerank 0\.0\.0 with other tables/],
+    ['Ours', 'Mine', /rows of app_watch are not those of the dump/],
+  ] as const)
+    await refused(Buffer.from(text.replace(from, to)), reason)
   await target.sql`insert into project (name) values ('mine')`
   await assert.rejects(
     restoreDatabase(target.url, pieces(file)),
@@ -133,7 +122,7 @@ test('a restore whose session is lost in the middle changes nothing, and may be 
   const target = await createTestDatabase()
   t.after(() => target.drop())
   const untouched = await readAll(target.sql)
-  for (const part of [0.2, 0.5, 0.9]) {
+  for (const part of [0.3, 0.9]) {
     await assert.rejects(
       restoreDatabase(target.url, cutAfter(file.length * part, target.sql)),
       (error) => error instanceof UnavailableError && /Nothing was changed/.test(error.message),
@@ -176,14 +165,12 @@ test('a dump names the tables that it does not carry, and can be restored', asyn
   await list.sql`create materialized view best as select 1 as id`
   t.after(() => list.sql.unsafe('drop schema mine cascade; drop table scores; drop materialized view best'))
   const named: string[] = []
-  const parts: Buffer[] = []
-  for await (const part of dumpDatabase(list.url, '0.0.0', (tables) => named.push(...tables)))
-    parts.push(Buffer.from(part))
+  const dumpedNow = await dump((tables) => named.push(...tables))
   assert.deepEqual(named, ['best', 'mine.notes', 'scores'])
-  assert.match(String(parts[0]), /"without":\["best","mine\.notes","scores"\]/)
+  assert.match(String(dumpedNow), /"without":\["best","mine\.notes","scores"\]/)
   const target = await createTestDatabase()
   t.after(() => target.drop())
-  await restoreDatabase(target.url, pieces(Buffer.concat(parts)))
+  await restoreDatabase(target.url, pieces(dumpedNow))
   const { scores, ...carried } = await readAll(list.sql as unknown as TestDatabase['sql'])
   assert.equal(scores?.length, 1)
   assert.deepEqual(await readAll(target.sql), carried)

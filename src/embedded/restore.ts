@@ -8,6 +8,7 @@
 import { once } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
 import { endsSession } from '../db/driver.ts'
+import { oneRow } from '../db/one-row.ts'
 import type { Session } from '../db/session.ts'
 import { sql } from '../db/sql.ts'
 import { ConfigurationError, UnavailableError } from '../errors.ts'
@@ -35,16 +36,8 @@ const STATEMENTS = [
 ]
 const COPY = /^copy public\."\w+" \((?:"\w+"(?:, )?)+\) from stdin;$/
 /** Where one of them has a row, somebody has worked in the database. */
-const TELLING = [
-  'project',
-  'keyword_watch',
-  'app_watch',
-  'chart_watch',
-  'watch_period',
-  'task',
-  'charge',
-  'ranking',
-]
+const WATCHES = ['keyword_watch', 'app_watch', 'chart_watch', 'watch_period']
+const TELLING = ['project', ...WATCHES, 'task', 'charge', 'ranking']
 
 /** SQLSTATE: a statement before it in the same transaction has failed. */
 const TRANSACTION_ABORTED = '25P02'
@@ -61,7 +54,10 @@ const UNKNOWN =
  *   nothing has changed then
  * @throws UnavailableError when the session was lost and nothing was changed
  */
-export async function restoreDatabase(url: string, file: AsyncIterable<Buffer>): Promise<Restored> {
+export async function restoreDatabase(
+  url: string,
+  file: AsyncIterable<Buffer>,
+): Promise<Pick<Filling, 'tables' | 'rows'>> {
   const lost = Promise.withResolvers<never>()
   lost.promise.catch(() => {})
   let isLost = false
@@ -82,11 +78,6 @@ export async function restoreDatabase(url: string, file: AsyncIterable<Buffer>):
   return filling
 }
 
-export interface Restored {
-  readonly tables: number
-  readonly rows: number
-}
-
 interface Filling {
   /** By which the server knows it; null before it began. */
   transaction: string | null
@@ -99,8 +90,8 @@ async function restore(session: Session, file: AsyncIterable<Buffer>, filling: F
   const first = await lines.next()
   await refuseUnfit(session, first.done ? '' : first.value.toString())
   await session`begin read write`
-  const [row] = await session<{ id: string }[]>`select pg_current_xact_id()::text as id`
-  filling.transaction = row?.id ?? null
+  const { id } = oneRow(await session<{ id: string }[]>`select pg_current_xact_id()::text as id`)
+  filling.transaction = id
   const tables = await listTables(session)
   const setBack = await setRulesAside(session, tables)
   // What `migrate` has put in comes from the dump.
@@ -108,7 +99,8 @@ async function restore(session: Session, file: AsyncIterable<Buffer>, filling: F
     tables.map(({ table }) => sql.identifier(`public.${table}`)),
     ', ',
   )}`
-  const sums = await fill(session, lines, filling)
+  const sums = await fill(session, lines)
+  filling.tables = tables.length
   for (const table of tables) filling.rows += await compareRows(session, table, sums?.[table.table])
   for (const statement of setBack) await session.unsafe(statement)
   await session`commit`
@@ -158,7 +150,7 @@ async function isCommitted(url: string, { transaction }: Filling): Promise<boole
 }
 
 /** @returns what its rows add up to; null of a dump that does not say it */
-async function fill(session: Session, lines: AsyncGenerator<Buffer>, filling: Filling): Promise<Sums | null> {
+async function fill(session: Session, lines: AsyncGenerator<Buffer>): Promise<Sums | null> {
   let sums: Sums | null = null
   for await (const line of lines) {
     const text = line.toString()
@@ -168,10 +160,8 @@ async function fill(session: Session, lines: AsyncGenerator<Buffer>, filling: Fi
       continue
     }
     const statement = text.trimEnd()
-    if (COPY.test(statement)) {
-      await copyRows(session, statement.slice(0, -1), lines)
-      filling.tables += 1
-    } else if (STATEMENTS.some((known) => known.test(statement))) await session.unsafe(statement)
+    if (COPY.test(statement)) await copyRows(session, statement.slice(0, -1), lines)
+    else if (STATEMENTS.some((known) => known.test(statement))) await session.unsafe(statement)
     else throw new ConfigurationError('The file is damaged, or no dump of storerank. Nothing was changed.')
   }
   throw new ConfigurationError('The file ends too early: it is no whole dump. Nothing was changed.')

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { buffer } from 'node:stream/consumers'
 import { after, before, test } from 'node:test'
 import { migrate } from '../../src/db/migrate.ts'
 import { dumpDatabase } from '../../src/embedded/dump.ts'
@@ -30,8 +31,8 @@ before(async () => {
 })
 after(() => list.drop())
 
-async function dump(onForeign?: (tables: readonly string[]) => void): Promise<Buffer> {
-  return Buffer.concat(await Array.fromAsync(dumpDatabase(list.url, '0.0.0', onForeign)))
+function dump(onForeign?: (tables: readonly string[]) => void): Promise<Buffer> {
+  return buffer(dumpDatabase(list.url, '0.0.0', onForeign))
 }
 
 async function* pieces(bytes: Buffer, size = 1000): AsyncGenerator<Buffer> {

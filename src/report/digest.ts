@@ -1,17 +1,9 @@
 /** The latest day of a report in short, as data: what the terminal prints, and `--json` gives to programs. */
 
 import { ALL, type Shown } from '../sections.ts'
-import { GAPS, type Gap } from '../text/gaps.ts'
-import {
-  type Daily,
-  type Day,
-  type Difference,
-  type GapReason,
-  gapOf,
-  isRanked,
-  type Move,
-  type Report,
-} from './model.ts'
+import { GAPS, type Gap } from '../text/gaps.js'
+import type { Daily, Day, Difference, GapReason, Move, Report } from './model.ts'
+import { formatPoint, gapOf, isRanked } from './points.js'
 import {
   compareOver,
   type Finding,
@@ -22,7 +14,7 @@ import {
   shownChange,
   summarise,
 } from './summary.ts'
-import { formatPoint, isBetter, isWorse } from './words.ts'
+import { isBetter, isWorse } from './words.ts'
 
 const WEEK_DAYS = 7
 const OPPORTUNITIES = 5

@@ -3,58 +3,13 @@
  * database's functions. The reader fills it; the page, the terminal, the mail and `--json` show it.
  */
 import type { ServiceFunction, Store } from '../service/functions.ts'
-import { type ByGap, GAPS, type Gap } from '../text/gaps.ts'
+import type { ByGap, Gap } from '../text/gaps.js'
 import type { Daily, Day } from './daily.ts'
 import type { Annotation, Impact, ListingChange, Ratings, Review, ReviewCount } from './model-store.ts'
+import type { Point } from './points.js'
 import type { Advertiser, Strength } from './strength.ts'
 
 export type { Daily, Day }
-
-/**
- * What the last measurement of a day says of an app: its rank from 1; that it was not within a depth, as
- * `notInTop` writes it; 0 where nothing was due; a rank beyond `IMPORTED` that another tool gave; or why a
- * day has no measurement at all, as `GAP_POINTS` writes it.
- */
-export type Point = number
-export const NOTHING_DUE: Point = 0
-export const GAP_POINTS: ByGap<Point> = {
-  budget: -1,
-  failed: -2,
-  missed: -3,
-  html_only: -4,
-  pending: -5,
-}
-const NOT_IN_TOP = -1000
-/** Beyond all ranks: what another tool gave for a day on which nothing was due. */
-export const IMPORTED = 10_000
-
-/** Measured, and not among the first `depth`. */
-export function notInTop(depth: number): Point {
-  return NOT_IN_TOP - depth
-}
-
-/** How deep an app was looked for and not found; null when the point says something else. */
-export function depthWithout(point: Point): number | null {
-  return point <= NOT_IN_TOP ? NOT_IN_TOP - point : null
-}
-
-export function isRanked(point: Point): boolean {
-  return point > 0 && point < IMPORTED
-}
-
-export function isMeasured(point: Point): boolean {
-  return isRanked(point) || point <= NOT_IN_TOP
-}
-
-/** The rank, whoever measured it; null when the point says something else. */
-export function rankOf(point: Point): number | null {
-  return point > 0 ? point % IMPORTED : null
-}
-
-/** Why there is no measurement; null where there is one, or nothing was due. */
-export function gapOf(point: Point): Gap | null {
-  return GAPS.find((gap) => GAP_POINTS[gap] === point) ?? null
-}
 
 export interface ReportedApp {
   readonly store: Store

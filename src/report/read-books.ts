@@ -1,6 +1,7 @@
 /** What of a report was measured, why not, and what it cost. */
 import type { Transaction } from '../db/database.ts'
-import { byGap, explainReason, type Gap } from '../text/gaps.ts'
+import { byGap, type Gap } from '../text/gaps.js'
+import { explainReason } from '../text/words.ts'
 import type { Coverage, GapReason, Money } from './model.ts'
 import { type Scope, within } from './scope.ts'
 

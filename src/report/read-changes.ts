@@ -2,6 +2,7 @@
  * What has changed up to the last day of a report: who moved, what that did to visibility, and who overtook
  * whom.
  */
+
 import type { Transaction } from '../db/database.ts'
 import { sql } from '../db/sql.ts'
 import {
@@ -9,7 +10,6 @@ import {
   type Day,
   type Difference,
   type Duel,
-  isRanked,
   type Move,
   OVERTAKING_DAYS,
   type Overtaking,
@@ -17,6 +17,7 @@ import {
   type StandingChange,
   TOP,
 } from './model.ts'
+import { isRanked } from './points.js'
 import { pointOf, type Ranks } from './read-ranks.ts'
 import { type Scope, within } from './scope.ts'
 

@@ -3,6 +3,7 @@
  * of its last measurement; and a gap only where it has none at all. Days are those of the project's time
  * zone.
  */
+
 import type { Transaction } from '../db/database.ts'
 import { sql } from '../db/sql.ts'
 import {
@@ -10,18 +11,14 @@ import {
   BEYOND,
   type Day,
   type Distribution,
-  GAP_POINTS,
-  IMPORTED,
   NOT_MEASURED,
-  NOTHING_DUE,
-  notInTop,
-  type Point,
   type RankedList,
   type RankSeries,
   type Report,
   type ReportedApp,
   type Standing,
 } from './model.ts'
+import { GAP_POINTS, IMPORTED, NOTHING_DUE, notInTop, type Point } from './points.js'
 import { type Scope, within } from './scope.ts'
 
 export interface KnownApp extends ReportedApp {

@@ -2,14 +2,13 @@
 
 import { ALL, type SectionName, type Shown } from '../sections.ts'
 import { formatDay } from '../text/days.js'
-import { GAP_NAMES, GAPS } from '../text/gaps.ts'
+import { GAP_NAMES, GAPS } from '../text/gaps.js'
 import { formatUsd } from '../text/money.ts'
 import { asName } from '../text/names.ts'
 import { countOf, formatDifference, formatPercent, roundToTenths, STORE_NAMES } from '../text/words.ts'
 import {
   type Comparison,
   type Difference,
-  isMeasured,
   type Move,
   OVERTAKING_DAYS,
   type RankSeries,
@@ -18,7 +17,8 @@ import {
   type StandingChange,
   TOP,
 } from './model.ts'
-import { describeMoves, formatPoint, isBetter, isWorse } from './words.ts'
+import { formatPoint, isMeasured } from './points.js'
+import { describeMoves, isBetter, isWorse } from './words.ts'
 
 /** A day of which less than this share was measured is told. */
 const FULL_BATCH_SHARE = 0.8

@@ -1,20 +1,8 @@
 /** Ranks and their changes as a person reads them, on paper and on the terminal alike. */
-import { type ByGap, byGap, GAP_NAMES, GAPS, type Gap } from '../text/gaps.ts'
+import { type ByGap, byGap, GAP_NAMES, GAPS, type Gap } from '../text/gaps.js'
 import { formatCount } from '../text/words.ts'
-import { depthWithout, gapOf, isRanked, type Move, type Point, rankOf } from './model.ts'
-
-/**
- * `12`; `12, imported` where another tool gave it; `> 100` when it was not among these; the name of a gap;
- * `–` when nothing was due.
- */
-export function formatPoint(point: Point): string {
-  const rank = rankOf(point)
-  if (rank !== null) return isRanked(point) ? String(rank) : `${rank}, imported`
-  const depth = depthWithout(point)
-  if (depth !== null) return `> ${depth}`
-  const gap = gapOf(point)
-  return gap === null ? '–' : GAP_NAMES[gap]
-}
+import type { Move } from './model.ts'
+import { gapOf } from './points.js'
 
 /** What the two days of a move say; a sign stands before the places. */
 type Moved = Pick<Move, 'movement' | 'change'>

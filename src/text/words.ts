@@ -39,3 +39,16 @@ export function formatDifference(difference: number): string {
 export function endSentence(text: string): string {
   return text === '' || /[.!?…]$/.test(text) ? text : `${text}.`
 }
+
+/** Why the plan or the claim has left something out (`due_slot.cut`). */
+const BUDGET_REASONS: Readonly<Record<string, string>> = {
+  project_budget: 'The budget of the project was used up.',
+  overall_budget: 'The budget over all projects was used up, or the limit of the account reached.',
+  dearer_than_project_budget: 'It costs more than the whole budget of the project.',
+  dearer_than_overall_budget: 'It costs more than the whole budget over all projects.',
+}
+
+/** The reason of a gap as a sentence. */
+export function explainReason(reason: string | null): string | null {
+  return reason === null ? null : (BUDGET_REASONS[reason] ?? reason)
+}

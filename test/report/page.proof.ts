@@ -1,14 +1,15 @@
 /** The page in a real browser, as a customer opens it: from the disk, with nothing beside it. */
+
 import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
-import { gapOf, type RankSeries, type Report } from '../../src/report/model.ts'
+import type { RankSeries, Report } from '../../src/report/model.ts'
 import { renderPage } from '../../src/report/page/page.ts'
+import { formatPoint, gapOf } from '../../src/report/points.js'
 import { ownSeries } from '../../src/report/summary.ts'
-import { formatPoint } from '../../src/report/words.ts'
 import { asName } from '../../src/text/names.ts'
 import { makeBareReports } from '../support/bare-reports.ts'
 import { findBarriers, launchBrowser, noBrowser, type Visit, visit } from '../support/browser.ts'

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { GAP_POINTS, type Move, notInTop } from '../../src/report/model.ts'
-import { describeMoves, describeUnmeasured, formatChange, formatPoint } from '../../src/report/words.ts'
-import { byGap } from '../../src/text/gaps.ts'
+import type { Move } from '../../src/report/model.ts'
+import { formatPoint, GAP_POINTS, notInTop } from '../../src/report/points.js'
+import { describeMoves, describeUnmeasured, formatChange } from '../../src/report/words.ts'
+import { byGap } from '../../src/text/gaps.js'
 import { formatUsd } from '../../src/text/money.ts'
 import { formatDifference, formatPercent } from '../../src/text/words.ts'
 

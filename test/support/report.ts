@@ -3,19 +3,12 @@
  * comes in, one day without the service, one day short of budget, keywords added in the middle, and text that
  * would break a careless page.
  */
+
 import { type Database, openDatabase } from '../../src/db/database.ts'
-import {
-  GAP_POINTS,
-  gapOf,
-  NOTHING_DUE,
-  notInTop,
-  type Point,
-  type RankedList,
-  type Report,
-  type ReportedApp,
-} from '../../src/report/model.ts'
+import type { RankedList, Report, ReportedApp } from '../../src/report/model.ts'
+import { GAP_POINTS, gapOf, NOTHING_DUE, notInTop, type Point } from '../../src/report/points.js'
 import { readReport } from '../../src/report/read.ts'
-import type { Gap } from '../../src/text/gaps.ts'
+import type { Gap } from '../../src/text/gaps.js'
 import { createRandom } from './random.ts'
 import { spend } from './report-money.ts'
 import { createWatchlist, type Watchlist } from './watchlist.ts'

@@ -3,9 +3,9 @@
  * that was looked at.
  */
 
-import { explainReason, GAP_MEANINGS } from '../../text/gaps.ts'
+import { GAP_MEANINGS } from '../../text/gaps.js'
 import { nameSome } from '../../text/names.ts'
-import { countOf, endSentence } from '../../text/words.ts'
+import { countOf, endSentence, explainReason } from '../../text/words.ts'
 import type { ToldEvent } from '../event.ts'
 import {
   type AlertKind,

@@ -1,12 +1,11 @@
 /** How far the ranks can be trusted, and what they cost: coverage, gaps by reason, money. */
-
 import { formatDay, shortDay } from '../../text/days.js'
-import { GAP_MEANINGS, GAP_NAMES, GAPS } from '../../text/gaps.ts'
+import { GAP_MEANINGS, GAP_NAMES, GAPS } from '../../text/gaps.js'
 import { formatUsd } from '../../text/money.ts'
 import { formatCount, STORE_NAMES } from '../../text/words.ts'
 import type { Report } from '../model.ts'
-import { type Figure, showFigure, showNothing } from './figure.ts'
-import { html, type Markup } from './markup.ts'
+import { showFigure } from './figure.ts'
+import { html, type Markup, showDay, showNothing } from './markup.ts'
 import { showTable } from './table.ts'
 
 const MICROS_PER_USD = 1_000_000
@@ -18,21 +17,13 @@ const FUNCTION_NAMES = {
   app_reviews: 'Reviews',
 } as const
 
-export function showCoverage(report: Report): Markup {
-  return html`<section id="gaps" aria-labelledby="gaps-title">
-<h2 id="gaps-title">Completeness of the data</h2>
-${showFigure(coverageFigure(report))}${showReasons(report)}</section>`
-}
-
-function coverageFigure({ days, coverage }: Report): Figure {
+export function showCoverage({ days, coverage }: Report): Markup {
   const gaps = GAPS.filter((gap) => coverage.gaps[gap].some((slots) => slots > 0))
-  const line = (name: string, className: string, counts: readonly number[]) => ({
-    name,
-    className,
-    values: counts,
-    texts: counts.map(formatCount),
+  const line = (name: string, className: string, values: readonly number[]) => ({
+    ...{ name, className, values },
+    texts: values.map(formatCount),
   })
-  return {
+  const figure = showFigure({
     id: 'slots',
     title: 'Measurements that were due',
     note: 'Searches, charts, pages of apps and reviews, by what became of them.',
@@ -42,43 +33,60 @@ function coverageFigure({ days, coverage }: Report): Figure {
       line('Measured', 'measured', coverage.measured),
       ...gaps.map((gap) => line(`Not measured: ${GAP_NAMES[gap]}`, gap, coverage.gaps[gap])),
     ],
-  }
+  })
+  return html`${figure}${showReasons(coverage)}`
 }
 
-function showReasons({ coverage }: Report): Markup {
-  const { reasons } = coverage
+function showReasons({ reasons }: Report['coverage']): Markup {
   if (reasons.length === 0) return showNothing('Nothing is missing.')
+  const title = 'Gaps by day and reason'
   const rows = reasons.map(({ day, gap, reason, slots, examples }) => [
-    html`<time datetime="${day}">${formatDay(day)}</time>`,
+    showDay(day),
     html`<b class="badge ${gap}">${GAP_NAMES[gap]}</b>`,
     formatCount(slots),
     html`${GAP_MEANINGS[gap]}${reason === null ? '' : html`<small>${reason}</small>`}`,
     `${examples.join(', ')}${slots > examples.length ? ', …' : ''}`,
   ])
   const texts = [{ text: 'What it means' }, { text: 'For example' }]
-  return html`<h3>Gaps by day and reason</h3>
-${showTable('Gaps by day and reason', 'reasons', ['Day', { text: 'Why' }, 'Not measured', ...texts], rows)}`
+  return html`<h3>${title}</h3>
+${showTable(title, 'reasons', ['Day', { text: 'Why' }, 'Not measured', ...texts], rows)}`
 }
 
 export function showMoney(report: Report): Markup {
-  const { money } = report
-  const total = money.spentMicros.reduce((sum, micros) => sum + micros, 0)
-  return html`<section id="money" aria-labelledby="money-title"><h2 id="money-title">Money</h2>
-${total === 0 ? showNothing('Nothing was spent.') : showFigure(moneyFigure(report))}
-<div class="columns"><div><h3>${formatUsd(total)} in these days</h3><table class="money"><thead><tr>
-<th scope="col">For</th><th scope="col">Measurements</th><th scope="col">Spent</th></tr></thead>
-<tbody>${money.functions.map(
-    (line) =>
-      html`<tr><th scope="row">${FUNCTION_NAMES[line.function]}</th><td>${formatCount(line.tasks)}</td>
-<td>${formatUsd(line.spentMicros)}</td></tr>`,
-  )}</tbody></table>${showAside(report)}</div>
-<div><h3>Budgets of the project</h3>${showBudgets(report)}</div></div>
-<div class="columns"><div><h3>What most was spent on</h3>${showDearest(report)}</div>
-<div><h3>What 30 days of this watchlist cost</h3>${showOutlook(report)}</div></div></section>`
+  const { spentMicros, functions, dearest, outlook } = report.money
+  const total = spentMicros.reduce((sum, micros) => sum + micros, 0)
+  const table = (
+    title: string,
+    heads: readonly string[],
+    rows: Parameters<typeof showTable>[3],
+    none: string,
+  ) =>
+    html`<h3>${title}</h3>${rows.length === 0 ? showNothing(none) : showTable(title, 'money', heads, rows)}`
+  const bought = ['Measurements', 'Spent']
+  const byFunction = functions.map((line) => [
+    ...[FUNCTION_NAMES[line.function], formatCount(line.tasks), formatUsd(line.spentMicros)],
+  ])
+  const byList = dearest.map(({ name, store, place, tasks, spentMicros }) => [
+    html`${name}<small>${STORE_NAMES[store]} ${place}</small>`,
+    ...[formatCount(tasks), formatUsd(spentMicros)],
+  ])
+  const byInterval = outlook.map(({ every, monthlyMicros }) => [
+    ...[every === null ? 'As it is now' : `All of it every ${every}`, formatUsd(monthlyMicros, 'rounded')],
+  ])
+  const noBudget = 'It has none of its own; what is set for all projects holds.'
+  const noList = 'Nothing was spent on keywords and charts.'
+  return html`${total === 0 ? showNothing('Nothing was spent.') : showSpent(report)}
+<div class="columns">
+<div>${table(`${formatUsd(total)} in these days`, ['For', ...bought], byFunction, '')}${showAside(report)}</div>
+<div>${table('Budgets of the project', ['Budget', 'Used', 'Limit', 'Share'], listBudgets(report), noBudget)}</div>
+<div>${table('What most was spent on', ['Keyword or chart', ...bought], byList, noList)}</div>
+<div>${table(OUTLOOK, ['Interval', 'In 30 days, at most'], byInterval, 'Nothing is watched.')}</div></div>`
 }
 
-function moneyFigure({ days, money }: Report): Figure {
-  return {
+const OUTLOOK = 'What 30 days of this watchlist cost'
+
+function showSpent({ days, money: { spentMicros } }: Report): Markup {
+  return showFigure({
     id: 'spent',
     title: 'Spent by day',
     note: 'What the service charged, less what it gave back.',
@@ -89,66 +97,31 @@ function moneyFigure({ days, money }: Report): Figure {
       {
         name: 'Spent',
         className: 'own0',
-        values: money.spentMicros.map((micros) => Math.max(0, micros) / MICROS_PER_USD),
-        texts: money.spentMicros.map((micros) => formatUsd(micros)),
+        values: spentMicros.map((micros) => Math.max(0, micros) / MICROS_PER_USD),
+        texts: spentMicros.map((micros) => formatUsd(micros)),
       },
     ],
-  }
+  })
 }
 
 function showAside({ money }: Report): Markup {
-  const parts = [
-    money.savedMicros > 0
-      ? `Saved ${formatUsd(money.savedMicros)}: keywords shared with other projects.`
-      : '',
-    money.refundedMicros > 0
-      ? `${formatUsd(money.refundedMicros)} came back for results that the stores did not have.`
-      : '',
-    money.duplicateMicros > 0 ? `${formatUsd(money.duplicateMicros)} was charged twice.` : '',
-    money.reservedMicros > 0 ? `${formatUsd(money.reservedMicros)} is reserved for what is under way.` : '',
-  ].filter(Boolean)
-  return html`<p class="note">${parts.join(' ')}</p>`
+  const texts = [
+    [money.savedMicros, (usd: string) => `Saved ${usd}: keywords shared with other projects.`],
+    [money.refundedMicros, (usd: string) => `${usd} came back for results that the stores did not have.`],
+    [money.duplicateMicros, (usd: string) => `${usd} was charged twice.`],
+    [money.reservedMicros, (usd: string) => `${usd} is reserved for what is under way.`],
+  ] as const
+  const told = texts.filter(([micros]) => micros > 0).map(([micros, tell]) => tell(formatUsd(micros)))
+  return html`<p class="note">${told.join(' ')}</p>`
 }
 
-function showDearest({ money }: Report): Markup {
-  if (money.dearest.length === 0) return showNothing('Nothing was spent on keywords and charts.')
-  const rows = money.dearest.map(
-    ({ name, store, place, tasks, spentMicros }) =>
-      html`<tr><th scope="row">${name}<small>${STORE_NAMES[store]} ${place}</small></th>
-<td>${formatCount(tasks)}</td><td>${formatUsd(spentMicros)}</td></tr>`,
-  )
-  return html`<table class="money"><thead><tr><th scope="col">Keyword or chart</th>
-<th scope="col">Measurements</th><th scope="col">Spent</th></tr></thead><tbody>${rows}</tbody></table>`
-}
-
-function showOutlook({ money }: Report): Markup {
-  if (money.outlook.length === 0) return showNothing('Nothing is watched.')
-  const rows = money.outlook.map(
-    ({ every, monthlyMicros }) =>
-      html`<tr><th scope="row">${every === null ? 'As it is now' : `All of it every ${every}`}</th>
-<td>${formatUsd(monthlyMicros, 'rounded')}</td></tr>`,
-  )
-  return html`<table class="money"><thead><tr><th scope="col">Interval</th>
-<th scope="col">In 30 days, at most</th></tr></thead><tbody>${rows}</tbody></table>`
-}
-
-function showBudgets({ money, days }: Report): Markup {
-  if (money.budgets.length === 0)
-    return showNothing('It has none of its own; what is set for all projects holds.')
-  const rows = money.budgets.map(({ period, limitMicros, usedMicros }) => {
-    const percent = limitMicros === 0 ? 100 : Math.round((100 * usedMicros) / limitMicros)
-    return html`<tr><th scope="row">${nameOfPeriod(days, period)}</th><td>${formatUsd(usedMicros)}</td>
-<td>${formatUsd(limitMicros)}</td>
-<td class="share">
-<meter min="0" max="100" high="80" value="${Math.min(percent, 100)}" aria-label="Used">${percent} %</meter>
-${percent} %</td></tr>`
-  })
-  return html`<table class="money"><thead><tr><th scope="col">Budget</th><th scope="col">Used</th>
-<th scope="col">Limit</th><th scope="col" class="share">Share</th></tr></thead><tbody>${rows}</tbody></table>`
-}
-
-/** `30 Sep`; `Sep 2026 so far`. */
-function nameOfPeriod(days: Report['days'], period: 'day' | 'month'): string {
+function listBudgets({ money, days }: Report) {
   const last = days.at(-1) ?? ''
-  return period === 'day' ? shortDay(last) : `${formatDay(last).replace(/^\d+ /, '')} so far`
+  const names = { day: shortDay(last), month: `${formatDay(last).replace(/^\d+ /, '')} so far` }
+  return money.budgets.map(({ period, limitMicros, usedMicros }) => {
+    const percent = limitMicros === 0 ? 100 : Math.round((100 * usedMicros) / limitMicros)
+    const meter = html`<meter min="0" max="100" high="80" value="${Math.min(percent, 100)}"
+aria-label="Used">${percent} %</meter> ${percent} %`
+    return [names[period], formatUsd(usedMicros), formatUsd(limitMicros), { shown: meter, as: 'share' }]
+  })
 }

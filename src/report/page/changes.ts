@@ -1,13 +1,11 @@
 /** What changed on the pages of the apps: a row a release, with the words that came and went. */
 import { diffWords } from 'diff'
-import { formatDay } from '../../text/days.js'
 import { countOf, formatCount } from '../../text/words.ts'
 import type { Report } from '../model.ts'
 import { type ListingChange, MOST_ANNOTATIONS } from '../model-store.ts'
 import { nameApp } from '../summary.ts'
-import { showNothing } from './figure.ts'
 import { showImpacts } from './impacts.ts'
-import { html, type Markup, NOTHING } from './markup.ts'
+import { html, type Markup, NOTHING, showDay, showNothing } from './markup.ts'
 import { showTable } from './table.ts'
 
 const RELEASES_SHOWN = 60
@@ -31,27 +29,24 @@ export function showChanges(report: Report): Markup {
       : ''
   const heads = ['Day', { text: 'App' }, { text: 'What changed' }]
   const table = html`${showTable('Changes of pages in the stores', 'changes', heads, rows)}${more}`
-  return html`<section id="changes" aria-labelledby="changes-title">
-<h2 id="changes-title">Changes in the stores</h2>
-${showNotes(report)}<h3>Pages of the apps</h3>
+  return html`${showNotes(report)}<h3>Pages of the apps</h3>
 ${rows.length === 0 ? showNothing('No page of an app has changed, or none is followed.') : table}
-${showImpacts(report)}</section>`
+${showImpacts(report)}`
 }
 
 function showNotes(report: Report): Markup {
   if (report.annotations.length === 0) return NOTHING
-  const notes = report.annotations
+  const rows = report.annotations
     .toSorted((a, b) => b.day.localeCompare(a.day))
-    .map(({ day, app, text }) => {
-      const about = app === null ? NOTHING : html`<small>${nameApp(report, app)}</small>`
-      return html`<tr><th scope="row"><time datetime="${day}">${formatDay(day)}</time></th>
-<td class="text">${text}${about}</td></tr>`
-    })
+    .map(({ day, app, text }) => [
+      showDay(day),
+      html`${text}${app === null ? NOTHING : html`<small>${nameApp(report, app)}</small>`}`,
+    ])
   const cut = html`<p>The latest ${formatCount(MOST_ANNOTATIONS)} are shown; all are in the table
 <code>annotation</code>.</p>`
-  return html`<h3>Notes of the project</h3><table class="changes notes"><thead><tr><th scope="col">Day</th>
-<th scope="col" class="text">Note</th></tr></thead><tbody>${notes}</tbody></table>
-${notes.length < MOST_ANNOTATIONS ? NOTHING : cut}`
+  return html`<h3>Notes of the project</h3>
+${showTable('Notes of the project', 'notes', ['Day', { text: 'Note' }], rows)}
+${rows.length < MOST_ANNOTATIONS ? NOTHING : cut}`
 }
 
 /**
@@ -77,7 +72,7 @@ function showRelease(report: Report, release: readonly [ListingChange, ...Listin
     (change) => html`<dt>${change.field.replaceAll('_', ' ')}</dt><dd>${showChange(change)}</dd>`,
   )
   return [
-    html`<time datetime="${day}">${formatDay(day)}</time>`,
+    showDay(day),
     html`${nameApp(report, app)}<small>${place}</small>`,
     { shown: html`<dl>${fields}</dl>`, as: 'what' },
   ]

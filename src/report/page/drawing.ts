@@ -1,15 +1,10 @@
-/** What charts are drawn from, and with; chart.js draws them, on the server and in the page alike. */
-import type { nice, ticks } from 'd3-array'
-import type { line } from 'd3-shape'
+/** What charts are drawn from, and the elements that they are drawn as, on the server and in the page alike. */
 
-export type Attributes = Readonly<Record<string, string | number>>
-
-/** Makes nodes of its own kind: markup on the server, elements in the page. */
-export interface Pen<Drawn> {
-  readonly line: typeof line
-  readonly ticks: typeof ticks
-  readonly nice: typeof nice
-  element(tag: string, attributes: Attributes, children?: readonly (Drawn | string)[]): Drawn
+/** An element as data: the server makes markup of it, the page's script a node. A string is text. */
+export interface Drawn {
+  readonly tag: string
+  readonly attributes: Readonly<Record<string, string | number>>
+  readonly children: readonly (Drawn | string)[]
 }
 
 export interface Frame {
@@ -19,12 +14,10 @@ export interface Frame {
   readonly days: readonly string[]
   readonly width: number
   readonly height: number
-  /** After the numbers of the axis: `%`, or nothing. */
+  /** After the numbers of the axis: `%`; before them: `$`. */
   readonly unit?: string
   readonly marks?: readonly Mark[]
-  /**
-   * The class of a band behind each day, null where there is none: days without a measurement, or with few.
-   */
+  /** The class of a band behind each day, such as one without a measurement; null where there is none. */
   readonly bands?: readonly (string | null)[]
 }
 

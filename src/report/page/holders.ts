@@ -2,8 +2,7 @@
 import { countOf, formatCount, STORE_NAMES } from '../../text/words.ts'
 import { type Report, TOP } from '../model.ts'
 import { nameList } from '../summary.ts'
-import { showNothing } from './figure.ts'
-import { html, type Markup, NOTHING } from './markup.ts'
+import { html, type Markup, NOTHING, showNothing } from './markup.ts'
 import { showTable } from './table.ts'
 
 /** Lists whose first places are named: those that weigh most. */
@@ -39,15 +38,13 @@ export function showHolders(report: Report): Markup {
   ])
   const heads = ['App', 'Keywords', 'A week ago', 'Best rank', 'Average rank', { text: 'For example' }]
   const table = showTable('Apps that you do not track', 'holders', heads, rows)
-  return html`<section id="holders" aria-labelledby="holders-title">
-<h2 id="holders-title">Who holds your keywords</h2>
-<p class="lead">Apps that you do not track, by the number of your keywords on which they are in the
+  return html`<p class="lead">Apps that you do not track, by the number of your keywords on which they are in the
 top ${TOP}.</p>
 ${rows.length === 0 ? showNothing('None, or no keyword was measured on the last day.') : table}
 ${showFirstPlaces(report)}
 ${showAdvertisers(report)}
 <details id="matrix" class="scripted"><summary>Ranks of all
-${countOf(report.apps.length, 'app')} on all keywords</summary></details></section>`
+${countOf(report.apps.length, 'app')} on all keywords</summary></details>`
 }
 
 /** The apps of the project in bold. */

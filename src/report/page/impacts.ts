@@ -1,11 +1,10 @@
 /** Beside each event what changed with it: against the other keywords, the competitors and everybody. */
-import { formatDay } from '../../text/days.js'
 import { countOf, formatDifference, roundToTenths } from '../../text/words.ts'
 import type { Report } from '../model.ts'
 import type { Impact } from '../model-store.ts'
 import { nameApp } from '../summary.ts'
-import { html, type Markup, NOTHING } from './markup.ts'
-import { showTable } from './table.ts'
+import { html, type Markup, NOTHING, showDay } from './markup.ts'
+import { showTable, toneOf } from './table.ts'
 
 export function showImpacts(report: Report): Markup {
   if (report.impacts.length === 0) return NOTHING
@@ -27,7 +26,7 @@ function showImpact(report: Report, impact: Impact, previous: Impact | undefined
   const rank = (value: number | null) => (value === null ? '–' : roundToTenths(value).toFixed(1))
   const climb = (value: number | null) => (value === null ? '–' : formatDifference(value))
   return [
-    isSame ? NOTHING : html`<time datetime="${day}">${formatDay(day)}</time>`,
+    isSame ? NOTHING : showDay(day),
     isSame ? NOTHING : html`${event}<small>${nameApp(report, app)}</small>`,
     describeLists(impact),
     rank(before),
@@ -38,8 +37,6 @@ function showImpact(report: Report, impact: Impact, previous: Impact | undefined
     rank(everybody),
   ]
 }
-
-const toneOf = (change: number | null) => (change === null || change === 0 ? '' : change > 0 ? 'good' : 'bad')
 
 function describeLists({ lists, words, compared }: Impact): string {
   const count = countOf(compared, 'keyword')

@@ -4,31 +4,18 @@
  */
 
 import type { Shown } from '../../sections.ts'
-import { GAP_MEANINGS } from '../../text/gaps.ts'
+import { GAP_MEANINGS } from '../../text/gaps.js'
 import { asName } from '../../text/names.ts'
 import { formatCount, formatWeight, STORE_NAMES } from '../../text/words.ts'
-import {
-  depthWithout,
-  gapOf,
-  isRanked,
-  type Move,
-  NOTHING_DUE,
-  type RankSeries,
-  type Report,
-  rankOf,
-  SPANS,
-  type Span,
-} from '../model.ts'
+import { type Move, type RankSeries, type Report, SPANS, type Span } from '../model.ts'
+import { depthWithout, formatPoint, gapOf, isRanked, NOTHING_DUE, rankOf } from '../points.js'
 import { compareOver, describeMissing, nameApp, nameList } from '../summary.ts'
-import { formatChange, formatPoint, isBetter, isWorse } from '../words.ts'
+import { formatChange, isBetter, isWorse } from '../words.ts'
 import { drawSpark } from './chart.js'
-import { showNothing } from './figure.ts'
-import { html, type Markup, NOTHING, pen, raw } from './markup.ts'
-
-const SPARK = { width: 96, height: 22 }
+import { html, type Markup, NOTHING, raw, showNothing, toMarkup } from './markup.ts'
 
 export function showSparkline({ points }: RankSeries): Markup {
-  return drawSpark(pen, points.map(rankOf), SPARK)
+  return toMarkup(drawSpark(points.map(rankOf)))
 }
 
 /** A keyword by its name, which leads to its row where there is the table. */
@@ -52,8 +39,7 @@ export function showKeywords(report: Report): Markup {
     ...(isRated(report) ? [head('difficulty', 'Difficulty'), head('opportunity', 'Opportunity')] : []),
     ...SPANS.map((span) => head(`d${span}`, span === 1 ? '1 day' : `${span} days`)),
   ]
-  return html`<section id="keywords" aria-labelledby="keywords-title"><h2 id="keywords-title">Keywords</h2>
-<p class="lead">The rank of each own app.
+  return html`<p class="lead">The rank of each own app.
 <span class="scripted">Choose one to see its ranks against the competitors, day by day.</span>
 “> 100” is measured and not among the first 100; a word such as “budget” says why there is no
 measurement.${isRated(report) ? RATED : NOTHING}</p>
@@ -61,7 +47,7 @@ ${showFilters(report, rows.length)}${rows.length === 0 ? showNothing(describeMis
 <table class="keywords"${raw(rows.length === 0 ? ' hidden' : '')} aria-labelledby="keywords-title"><thead>
 <tr>${heads}</tr></thead>
 <tbody>${rows.map((row) => showRow(report, row, moves))}</tbody></table>
-<p class="more"><button type="button" id="show-all" hidden>Show all</button></p></section>`
+<p class="more"><button type="button" id="show-all" hidden>Show all</button></p>`
 }
 
 /** How a series has moved over each of `SPANS`. */

@@ -12,47 +12,34 @@ export const NUMBER_HEIGHT = 15
 const LONGEST_TEXT = 160
 
 /**
- * @typedef {{ number: number, day: number, className: string, texts: readonly string[] }} DayOfMarks
- * @typedef {DayOfMarks & { x: number, width: number, row: number }} PlacedMark
- */
-
-/**
  * The days with marks, counted from 1. Their colour is that of the app, where they are about one.
  *
  * @param {readonly Mark[]} marks
- * @returns {DayOfMarks[]}
  */
 export function numberMarks(marks) {
-  const days = [...new Set(marks.map(({ day }) => day))].sort((a, b) => a - b)
-  return days.map((day, n) => {
-    const ofDay = marks.filter((mark) => mark.day === day)
-    const [first = 'note', ...others] = new Set(ofDay.map((mark) => mark.className).filter(isOfApp))
-    return {
-      number: n + 1,
-      day,
-      className: others.length === 0 ? first : 'note',
-      texts: ofDay.map(({ text }) => cut(text)),
-    }
+  const days = [...Map.groupBy(marks, ({ day }) => day)].sort(([a], [b]) => a - b)
+  return days.map(([day, ofDay], n) => {
+    const [first = 'note', ...others] = new Set(ofDay.map((mark) => mark.className)).difference(
+      new Set(['note']),
+    )
+    const texts = ofDay.map(({ text }) => cutMark(text))
+    return { number: n + 1, day, className: others.length === 0 ? first : 'note', texts }
   })
 }
 
-/** @param {string} className */
-function isOfApp(className) {
-  return className !== 'note'
-}
-
 /** @param {string} text */
-function cut(text) {
+function cutMark(text) {
   const letters = [...text]
   return letters.length > LONGEST_TEXT ? `${letters.slice(0, LONGEST_TEXT - 1).join('')}…` : text
 }
+
+/** @typedef {ReturnType<typeof placeMarks>[number]} PlacedMark */
 
 /**
  * The numbers in as many rows as they need not to run into each other, the lowest first.
  *
  * @param {readonly Mark[]} marks
  * @param {(day: number) => number} xAt
- * @returns {PlacedMark[]}
  */
 export function placeMarks(marks, xAt) {
   /** @type {number[]} */

@@ -1,9 +1,9 @@
-/** Markup that escapes whatever is put into it, and the pen that draws charts with it. */
-import { nice, ticks } from 'd3-array'
-import { line } from 'd3-shape'
+/** Markup that escapes whatever is put into it. */
 import { raw, html as template } from 'hono/html'
 import type { HtmlEscapedString } from 'hono/utils/html'
-import type { Attributes, Pen } from './drawing.ts'
+import { formatDay } from '../../text/days.js'
+import type { Day } from '../model.ts'
+import type { Drawn } from './drawing.ts'
 
 export type Markup = HtmlEscapedString
 
@@ -17,12 +17,16 @@ export { raw }
 
 export const NOTHING: Markup = raw('')
 
-export const pen: Pen<Markup> = {
-  line,
-  ticks,
-  nice,
-  element(tag: string, attributes: Attributes, children: readonly (Markup | string)[] = []): Markup {
-    const pairs = Object.entries(attributes).map(([name, value]) => html` ${raw(name)}="${value}"`)
-    return html`<${raw(tag)}${pairs}>${children}</${raw(tag)}>`
-  },
+export function toMarkup({ tag, attributes, children }: Drawn): Markup {
+  const pairs = Object.entries(attributes).map(([name, value]) => html` ${raw(name)}="${value}"`)
+  const content = children.map((child) => (typeof child === 'string' ? child : toMarkup(child)))
+  return html`<${raw(tag)}${pairs}>${content}</${raw(tag)}>`
+}
+
+export function showDay(day: Day): Markup {
+  return html`<time datetime="${day}">${formatDay(day)}</time>`
+}
+
+export function showNothing(text: string): Markup {
+  return text === '' ? NOTHING : html`<p class="nothing">${text}</p>`
 }

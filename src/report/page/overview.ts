@@ -6,6 +6,7 @@ import type { Shown } from '../../sections.ts'
 import { formatUsd } from '../../text/money.ts'
 import { countOf, formatCount, formatDifference, formatPercent, STORE_NAMES } from '../../text/words.ts'
 import { type Comparison, type Move, type Report, SPANS, type StandingChange, TOP } from '../model.ts'
+import { formatPoint } from '../points.js'
 import {
   compareOver,
   describeBasis,
@@ -16,10 +17,10 @@ import {
   shownChange,
   summarise,
 } from '../summary.ts'
-import { formatChange, formatPoint, isBetter, isWorse } from '../words.ts'
-import { showMore, showNothing } from './figure.ts'
+import { formatChange, isBetter, isWorse } from '../words.ts'
 import { nameKeyword, showSparkline } from './keywords.ts'
-import { html, type Markup, NOTHING } from './markup.ts'
+import { html, type Markup, NOTHING, showNothing } from './markup.ts'
+import { showMore, toneOf } from './table.ts'
 
 const MOVERS_SHOWN = 12
 const WEEK_DAYS = 7
@@ -32,10 +33,8 @@ export function showSummary(report: Report, shown: Shown): Markup {
   // What the numbers above say already.
   const isSaid = (about: string) => about === 'Visibility' && listOwn(report).length <= APPS_SHOWN
   const findings = summarise(report, WEEK_DAYS, shown).filter(({ about }) => !isSaid(about))
-  return html`<section id="summary" aria-labelledby="summary-title"><h2 id="summary-title">In short</h2>
-<div class="tiles">${listTiles(report, shown).map(showTile)}</div>
-<dl class="findings">${findings.map(({ about, text }) => html`<dt>${about}</dt><dd>${text}</dd>`)}</dl>
-</section>`
+  return html`<div class="tiles">${listTiles(report, shown).map(showTile)}</div>
+<dl class="findings">${findings.map(({ about, text }) => html`<dt>${about}</dt><dd>${text}</dd>`)}</dl>`
 }
 
 /** How the own apps stand. */
@@ -109,11 +108,6 @@ function tileOfPercent(report: Report, { name, now, measured, change, of }: Head
   }
 }
 
-function toneOf(change: number, least: number): Tile['tone'] {
-  if (Math.abs(change) < least) return ''
-  return change > 0 ? 'good' : 'bad'
-}
-
 /** Of keywords alone. What came in and what left are all that a change is made of. */
 function tileOfTop(report: Report): Tile {
   const own = listOwn(report)
@@ -172,9 +166,7 @@ function showTile({ name, value, note, tone, basis = '', parts = [] }: Tile): Ma
 
 export function showMovers(report: Report, shown: Shown): Markup {
   const missing = describeMissing(report)
-  const content = missing === null ? showMoved(report, shown) : showNothing(missing)
-  return html`<section id="movers" aria-labelledby="movers-title"><h2 id="movers-title">What moved</h2>
-${content}</section>`
+  return missing === null ? showMoved(report, shown) : showNothing(missing)
 }
 
 /** One list up and one down, over a week where it can be, each with what it did over the other spans. */

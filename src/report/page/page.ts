@@ -37,17 +37,18 @@ export interface PageOptions {
 
 type Show = (report: Report, shown: Shown) => Markup
 
-const PARTS: Readonly<Record<SectionName, readonly [string, Show]>> = {
-  summary: ['In short', showSummary],
-  movers: ['What moved', showMovers],
-  trends: ['Over time', showTrends],
-  keywords: ['Keywords', showKeywords],
-  rivals: ['Head to head', showRivals],
-  holders: ['Who holds them', showHolders],
-  changes: ['Changes', showChanges],
-  ratings: ['Ratings', showRatings],
-  gaps: ['Gaps', showCoverage],
-  money: ['Money', showMoney],
+/** As the links above the page call it, its heading, and what it says. */
+const PARTS: Readonly<Record<SectionName, readonly [string, string, Show]>> = {
+  summary: ['In short', 'In short', showSummary],
+  movers: ['What moved', 'What moved', showMovers],
+  trends: ['Over time', 'Over time', showTrends],
+  keywords: ['Keywords', 'Keywords', showKeywords],
+  rivals: ['Head to head', 'Head to head', showRivals],
+  holders: ['Who holds them', 'Who holds your keywords', showHolders],
+  changes: ['Changes', 'Changes in the stores', showChanges],
+  ratings: ['Ratings', 'Ratings and reviews', showRatings],
+  gaps: ['Gaps', 'Completeness of the data', showCoverage],
+  money: ['Money', 'Money', showMoney],
 }
 
 export function renderPage(report: Report, options: PageOptions = {}): string {
@@ -73,7 +74,7 @@ export function renderPage(report: Report, options: PageOptions = {}): string {
 <a class="skip" href="#main">To the report</a>
 ${showHead(report, title, logoUrl, names)}
 <main id="main">${intro === undefined ? NOTHING : showIntro(intro)}
-${names.map((name) => PARTS[name][1](report, shown))}</main>
+${names.map((name) => showSection(name, report, shown))}</main>
 ${showFoot(report)}
 <script type="text/plain" id="data">${raw(packData(collectData(report, shown)))}</script>
 ${libraries.map((library) => html`<script>${raw(library)}</script>`)}
@@ -81,6 +82,12 @@ ${libraries.map((library) => html`<script>${raw(library)}</script>`)}
 </body></html>
 `
   return page.toString()
+}
+
+function showSection(name: SectionName, report: Report, shown: Shown): Markup {
+  const [, heading, show] = PARTS[name]
+  return html`<section id="${name}" aria-labelledby="${name}-title"><h2 id="${name}-title">${heading}</h2>
+${show(report, shown)}</section>`
 }
 
 /** By night it is lighter, so that it can be read. */
@@ -120,13 +127,13 @@ interface Assets {
 const STYLES = ['theme', 'hues', 'layout', 'charts', 'tables', 'media']
 const LIBRARIES = ['d3-array', 'd3-path', 'd3-shape']
 const SCRIPTS = [
-  '../../text/days',
-  'marks',
-  'chart',
-  ...['elements', 'ranks', 'scope', 'pointer', 'panel', 'table', 'matrix', 'main'].map(
+  ...['../../text/days', '../../text/gaps', '../points', 'element', 'marks', 'captions', 'chart'],
+  ...['elements', 'data', 'scope', 'pointer', 'panel', 'table', 'matrix', 'main'].map(
     (name) => `browser/${name}`,
   ),
 ]
+/** What the scripts import of the libraries stands in the page by this name. */
+const IMPORTED = 'const { line, nice, ticks } = d3'
 
 let assets: Assets | undefined
 
@@ -138,15 +145,17 @@ function readAssets(): Assets {
     style: [nameHues(own('style/hues.css')), ...STYLES.map((name) => own(`style/${name}.css`))].join('\n'),
     libraries: LIBRARIES.map(d3),
     // One module of several files: what one imports stands before it.
-    script: SCRIPTS.map((name) => bare(own(`${name}.js`))).join(''),
+    script: [IMPORTED, ...SCRIPTS.map((name) => bare(own(`${name}.js`)))].join('\n'),
   }
   return assets
 }
 
-/** A class for each hue: lines and bars have its colour, and a badge its border. */
+/** A class for each hue: lines and bars have its colour, lines its dashes, and a badge its border. */
 function nameHues(hues: string): string {
   const names = [...hues.matchAll(/--(\w+):/g)].map(([, name]) => name)
-  return names.map((name) => `.${name} { --hue: var(--${name}); color: var(--hue); }`).join('\n')
+  const rule = (name = '') =>
+    `.${name} { --hue: var(--${name}); --dashes: var(--${name}-dashes); color: var(--hue); }`
+  return names.map(rule).join('\n')
 }
 
 /** Without imports and comments. */

@@ -1,15 +1,13 @@
 /** Head to head: each own app against each competitor, and who overtook whom, where and when. */
 
 import type { Shown } from '../../sections.ts'
-import { formatDay } from '../../text/days.js'
 import { formatCount } from '../../text/words.ts'
 import type { Duel, Overtaking, Report } from '../model.ts'
+import { formatPoint } from '../points.js'
 import { nameApp, overtakingSince } from '../summary.ts'
-import { formatPoint } from '../words.ts'
-import { showMore, showNothing } from './figure.ts'
 import { nameKeyword } from './keywords.ts'
-import { html, type Markup } from './markup.ts'
-import { showTable } from './table.ts'
+import { html, type Markup, showDay, showNothing } from './markup.ts'
+import { showMore, showTable } from './table.ts'
 
 const SHOWN = 15
 const HEADS = [
@@ -20,16 +18,12 @@ const HEADS = [
 export function showRivals(report: Report, shown: Shown): Markup {
   const { duels } = report
   if (duels.length === 0)
-    return html`<section id="rivals" aria-labelledby="rivals-title">
-<h2 id="rivals-title">Head to head</h2>
-${showNothing('No own app and competitor are ranked on the same keyword or chart.')}</section>`
+    return showNothing('No own app and competitor are ranked on the same keyword or chart.')
   const rows = duels.map((duel) => showDuel(report, duel))
-  return html`<section id="rivals" aria-labelledby="rivals-title"><h2 id="rivals-title">Head to head</h2>
-<p class="lead">Keywords on which one of the two ranks: who is ahead now, who overtook whom since
+  return html`<p class="lead">Keywords on which one of the two ranks: who is ahead now, who overtook whom since
 ${overtakingSince(report)}.</p>
 ${showTable('Own apps against competitors', 'duels', HEADS, rows)}
-<div class="columns">${showTurns(report, 'lost', shown)}${showTurns(report, 'won', shown)}</div>
-</section>`
+<div class="columns">${showTurns(report, 'lost', shown)}${showTurns(report, 'won', shown)}</div>`
 }
 
 function showDuel(report: Report, { own, rival, ahead, behind, won, lost }: Duel) {
@@ -72,6 +66,6 @@ function showTurn(report: Report, { own, rival }: Duel, turn: Overtaking, shown:
     return html`<bdi>${nameApp(report, app)}</bdi> <b>${course}</b> (today ${today})`
   }
   return html`<li>${nameKeyword(report, { list: turn.list, app: own }, shown)}
-<time datetime="${turn.day}">${formatDay(turn.day)}</time>
+${showDay(turn.day)}
 <small>${show(own, turn.own)}, ${show(rival, turn.rival)}</small></li>`
 }

@@ -3,7 +3,7 @@ import { formatCount, formatDifference, formatPercent } from '../../text/words.t
 import type { Report, Segment } from '../model.ts'
 import { nameApp } from '../summary.ts'
 import { html, type Markup, NOTHING } from './markup.ts'
-import { showTable } from './table.ts'
+import { showTable, toneOf } from './table.ts'
 
 export function showSegments(report: Report): Markup {
   if (report.segments.length === 0) return NOTHING
@@ -17,12 +17,11 @@ ${showTable('Parts of the watchlist', 'segments', [...heads, 'Average rank', { t
 
 function showSegment(report: Report, segment: Segment) {
   const { kind, name, app, visibility, inTop, measured, due, change, compared, average, rival } = segment
-  const tone = change === null || Math.abs(change) < 0.05 ? '' : change > 0 ? 'good' : 'bad'
   return [
     kind === 'tag' ? `#${name}` : name,
     nameApp(report, app),
     formatPercent(visibility),
-    { shown: change === null ? '–' : formatDifference(change), as: tone },
+    { shown: change === null ? '–' : formatDifference(change), as: toneOf(change, 0.05) },
     `${formatCount(compared ?? 0)} of ${formatCount(due)}`,
     inTop === null ? '–' : `${formatCount(inTop)} of ${formatCount(measured)}`,
     average === null ? '–' : average.toFixed(1),

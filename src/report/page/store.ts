@@ -4,8 +4,8 @@ import { formatCount } from '../../text/words.ts'
 import type { Daily, Report } from '../model.ts'
 import type { Ratings, Review } from '../model-store.ts'
 import { nameApp } from '../summary.ts'
-import { classOfApp, collectMarks, type Figure, showFigure, showNothing } from './figure.ts'
-import { html, type Markup, NOTHING } from './markup.ts'
+import { classOfApp, collectMarks, type Figure, showFigure } from './figure.ts'
+import { html, type Markup, NOTHING, showNothing } from './markup.ts'
 
 export function showRatings(report: Report): Markup {
   const { ratings } = report
@@ -13,8 +13,7 @@ export function showRatings(report: Report): Markup {
     ratings.length === 0
       ? showNothing('No page of an app is followed: set info = true in app_watch.')
       : html`${showFigure(ratingFigure(report))}${showCounts(report)}`
-  return html`<section id="ratings" aria-labelledby="ratings-title">
-<h2 id="ratings-title">Ratings and reviews</h2>${content}${showLowReviews(report)}</section>`
+  return html`${content}${showLowReviews(report)}`
 }
 
 function ratingFigure(report: Report): Figure {
@@ -31,7 +30,7 @@ function ratingFigure(report: Report): Figure {
       name: `${nameApp(report, app)}, ${place}`,
       className: classOfApp(report, app),
       values: rating,
-      texts: rating.map((value) => value?.toFixed(2) ?? null),
+      texts: rating.map((value) => value?.toFixed(2) ?? '–'),
     })),
   }
 }

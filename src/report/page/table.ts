@@ -1,4 +1,5 @@
 /** Tables that scroll where they are long; on a phone they stand as blocks, and each cell says its column. */
+import { formatCount } from '../../text/words.ts'
 import { html, type Markup } from './markup.ts'
 
 /** A name; of texts, which begin at the left, within an object. */
@@ -28,4 +29,22 @@ export function showTable(
 function showCell(cell: Cell, { name, kind } = { name: '', kind: '' }): Markup {
   const { shown, as } = typeof cell === 'object' && 'shown' in cell ? cell : { shown: cell, as: '' }
   return html`<td class="${`${kind} ${as}`.trim()}" data-head="${name}">${shown}</td>`
+}
+
+/** Whether what moves a number is good; at less than `least` it is neither. */
+export function toneOf(change: number | null, least = Number.MIN_VALUE): 'good' | 'bad' | '' {
+  if (change === null || Math.abs(change) < least) return ''
+  return change > 0 ? 'good' : 'bad'
+}
+
+/** The first of the rows, and the others to be opened. */
+export function showMore(
+  rows: readonly Markup[],
+  shown: number,
+  list: (rows: readonly Markup[]) => Markup,
+): Markup {
+  const [first, rest] = [rows.slice(0, shown), rows.slice(shown)]
+  if (rest.length === 0) return list(first)
+  return html`${list(first)}<details class="rest"><summary>${formatCount(rest.length)} more</summary>
+${list(rest)}</details>`
 }

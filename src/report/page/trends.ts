@@ -3,8 +3,8 @@
 import { formatCount, formatPercent, STORE_NAMES } from '../../text/words.ts'
 import { BANDS, type Daily, type Report, type Standing } from '../model.ts'
 import { nameApp } from '../summary.ts'
-import { classOfApp, collectMarks, type Figure, type FigureLine, showFigure, showNothing } from './figure.ts'
-import { html, type Markup } from './markup.ts'
+import { classOfApp, collectMarks, type Figure, type FigureLine, showFigure } from './figure.ts'
+import { html, type Markup, showNothing } from './markup.ts'
 import { showProducts, showSegments } from './segments.ts'
 
 const FORMULA =
@@ -23,10 +23,8 @@ export function showTrends(report: Report): Markup {
     ...distribution(report),
     // One day is no line.
   ].filter(({ kind, days }) => kind === 'stack' || days.length > 1)
-  return html`<section id="trends" aria-labelledby="trends-title">
-<h2 id="trends-title">Over time</h2>
-${figures.length === 0 ? showNothing('Nothing was ranked.') : figures.map(showFigure)}
-${showSegments(report)}${showProducts(report)}</section>`
+  return html`${figures.length === 0 ? showNothing('Nothing was ranked.') : figures.map(showFigure)}
+${showSegments(report)}${showProducts(report)}`
 }
 
 /** What both charts of a store have in common. */
@@ -81,12 +79,7 @@ function voiceFigure(report: Report, standings: readonly Standing[], hasSeveral:
 }
 
 function lineOf(name: string, className: string, percent: Daily<number | null>): FigureLine {
-  return {
-    name,
-    className,
-    values: percent,
-    texts: percent.map((value) => (value === null ? null : formatPercent(value))),
-  }
+  return { name, className, values: percent, texts: percent.map(formatPercent) }
 }
 
 function distribution(report: Report): Figure[] {

@@ -1,35 +1,37 @@
 // @ts-check
 /** Every followed app on every keyword on the last day, as a table that is made when it is opened. */
+import { formatPoint } from '../../points.js'
+import { scrolling } from '../captions.js'
+import { element } from '../element.js'
+import { data } from './data.js'
 import { make } from './elements.js'
-import { data, describePoint } from './ranks.js'
 import { applyScope } from './scope.js'
 
 export function prepareMatrix() {
   const details = document.querySelector('#matrix')
   details?.addEventListener('toggle', () => {
     if (details.childElementCount > 1) return
-    details.append(drawMatrix())
+    details.append(make(scrolling('Ranks of all apps', drawMatrix())))
     if (document.querySelector('#filters') !== null) applyScope()
   })
 }
 
 function drawMatrix() {
   const points = new Map(data.series.map(([list, app, all]) => [`${list} ${app}`, all.at(-1) ?? 0]))
-  const heads = data.apps.map(({ name }) => make('th', { scope: 'col' }, [make('bdi', {}, [name])]))
-  const rows = data.lists.map(({ name, place }, list) =>
-    make('tr', {}, [
-      make('th', { scope: 'row', 'data-list': list }, [make('bdi', {}, [name]), make('small', {}, [place])]),
-      ...data.apps.map((_, app) => {
-        const point = points.get(`${list} ${app}`)
-        return make('td', {}, [point === undefined ? '' : describePoint(point)])
-      }),
-    ]),
+  const name = (/** @type {string} */ text) => element('bdi', {}, [text])
+  const heads = ['Keyword or chart', ...data.apps.map((app) => name(app.name))]
+  const rows = data.lists.map((of, list) => {
+    const cells = data.apps.map((_, app) => {
+      const point = points.get(`${list} ${app}`)
+      return element('td', {}, [point === undefined ? '' : formatPoint(point)])
+    })
+    const about = [name(of.name), element('small', {}, [of.place])]
+    return element('tr', {}, [element('th', { scope: 'row', 'data-list': list }, about), ...cells])
+  })
+  const head = element(
+    'tr',
+    {},
+    heads.map((text) => element('th', { scope: 'col' }, [text])),
   )
-  const table = make('table', { class: 'matrix' }, [
-    make('thead', {}, [make('tr', {}, [make('th', { scope: 'col' }, ['Keyword or chart']), ...heads])]),
-    make('tbody', {}, rows),
-  ])
-  return make('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Ranks of all apps' }, [
-    table,
-  ])
+  return element('table', { class: 'matrix' }, [element('thead', {}, [head]), element('tbody', {}, rows)])
 }

@@ -4,13 +4,14 @@
  *
  * @import { PageData } from '../data.ts'
  */
-
-import { shortDay } from '../../../text/days.js'
+import { GAP_NAMES, GAPS } from '../../../text/gaps.js'
+import { depthWithout, formatPoint, gapOf, rankOf } from '../../points.js'
+import { drawLegend, drawMarkTexts, drawNumbers, swatch } from '../captions.js'
 import { drawRanks } from '../chart.js'
-import { numberMarks } from '../marks.js'
-import { find, make, pen, swatch } from './elements.js'
+import { element } from '../element.js'
+import { data } from './data.js'
+import { find, make } from './elements.js'
 import { attachReader } from './pointer.js'
-import { data, depthWithout, describePoint, gapOf, rankOf } from './ranks.js'
 
 const PANEL_HEIGHT = 316
 
@@ -20,13 +21,22 @@ export const panel = { row: null, element: null, hidden: new Set() }
 /** @param {HTMLElement} row @param {number} series */
 export function openPanel(row, series) {
   closePanel()
-  const cell = /** @type {HTMLTableCellElement} */ (make('td'))
+  const cell = /** @type {HTMLTableCellElement} */ (make(element('td')))
   panel.row = row
-  panel.element = make('tr', { class: 'panel' }, [cell])
+  panel.element = make(element('tr', { class: 'panel' }))
+  panel.element.append(cell)
   find('button.key', row).setAttribute('aria-expanded', 'true')
   row.after(panel.element)
   const [list] = data.series[series] ?? [0]
   fillPanel(cell, list)
+  cell.addEventListener('click', ({ target }) => {
+    const toggle = /** @type {Element} */ (target).closest('.toggles button')
+    if (!(toggle instanceof HTMLElement)) return
+    const app = Number(toggle.dataset.app)
+    if (!panel.hidden.delete(app)) panel.hidden.add(app)
+    fillPanel(cell, list)
+    find(`.toggles [data-app="${app}"]`, cell).focus()
+  })
   const observer = new ResizeObserver(() => {
     if (cell.isConnected) fillPanel(cell, list)
     else observer.disconnect()
@@ -45,42 +55,61 @@ export function closePanel() {
 function fillPanel(cell, list) {
   const cells = /** @type {HTMLTableRowElement | null} */ (panel.row)?.cells ?? []
   cell.colSpan = [...cells].filter((each) => each.offsetWidth > 0).length
+  cell.replaceChildren(make(drawPanel(list, cell.clientWidth)))
+  attachReader(find('.plot', cell))
+}
+
+/** @param {number} list @param {number} width */
+function drawPanel(list, width) {
   const { name, place } = data.lists[list] ?? { name: '', place: '' }
   const all = data.series.filter((series) => series[0] === list)
   const shown = all.filter(([, app]) => !panel.hidden.has(app))
+  const marks = data.marks.filter(({ app }) => app === null || shown.some((series) => series[1] === app))
   const label = `Ranks on ${name} (${place})`
   // A list that was not measured was so for all of its apps.
-  const gaps = data.days.map((_, day) =>
-    gapOf(Math.min(0, ...all.map(([, , points]) => gapPoint(points[day])))),
-  )
-  const plot = make('div', { class: 'plot', 'data-label': label }, [
-    drawPanel(label, { shown, gaps }, cell.clientWidth),
-  ])
-  const toggles = all.map(([, app, points]) => {
-    const toggle = make('button', { type: 'button', 'aria-pressed': String(!panel.hidden.has(app)) }, [
-      swatch(`line ${data.apps[app]?.className}`),
-      make('bdi', {}, [data.apps[app]?.name ?? '']),
-      make('b', {}, [describePoint(points.at(-1) ?? 0)]),
-    ])
-    toggle.addEventListener('click', () => {
-      if (!panel.hidden.delete(app)) panel.hidden.add(app)
-      fillPanel(cell, list)
-      const nth = all.findIndex((one) => one[1] === app)
-      find(`.toggles button:nth-child(${nth + 1})`, cell).focus()
-    })
-    return toggle
+  const bands = data.days.map((_, day) => {
+    const gaps = all.map(([, , points]) => gapOf(points[day] ?? 0))
+    return gaps.find((gap) => gap !== null) ?? null
   })
-  const figure = make('figure', { class: 'figure' }, [
-    make('figcaption', {}, [make('h3', {}, [label]), make('p', {}, [describeList(list)])]),
-    make('div', { class: 'toggles', role: 'group', 'aria-label': 'Apps shown' }, toggles),
-    plot,
-    nameMarks(shown),
-    nameGaps(gaps),
-    listHolders(list),
-    tabulate(shown),
+  const depths = shown.flatMap(([, , points]) => points.map(depthWithout).filter((depth) => depth !== null))
+  const size = { width: Math.max(300, width - 24), height: PANEL_HEIGHT }
+  const chart = drawRanks(
+    { label, days: data.days, ...size, marks, bands },
+    shown.map(([, app, points]) => ({
+      className: data.apps[app]?.className ?? '',
+      values: points.map(rankOf),
+      absent: points.map((point) => depthWithout(point) !== null),
+    })),
+    depths.length === 0 ? '' : `> ${Math.min(...depths)}`,
+  )
+  const caption = [element('h3', {}, [label]), element('p', {}, [describeList(list)])]
+  const gaps = GAPS.filter((gap) => bands.includes(gap))
+  const columns = shown.map(([, app, points]) => ({ ...named(app), texts: points.map(formatPoint) }))
+  return element('figure', { class: 'figure' }, [
+    element('figcaption', {}, caption),
+    element('div', { class: 'toggles', role: 'group', 'aria-label': 'Apps shown' }, all.map(drawToggle)),
+    element('div', { class: 'plot', 'data-label': label }, [chart]),
+    drawMarkTexts(marks, data.days),
+    drawLegend(gaps.map((gap) => ({ name: `not measured: ${GAP_NAMES[gap]}`, className: `bar ${gap}` }))),
+    ...drawHolders(list),
+    drawNumbers(label, data.dayNames, columns, marks),
   ])
-  cell.replaceChildren(figure)
-  attachReader(plot)
+}
+
+/** An app and the class of its line. @param {number} app */
+function named(app) {
+  const { name = '', className = '' } = data.apps[app] ?? {}
+  return { name, className: `line ${className}` }
+}
+
+/** @param {PageData['series'][number]} series */
+function drawToggle([, app, points]) {
+  const { name, className } = named(app)
+  const state = { 'data-app': app, 'aria-pressed': String(!panel.hidden.has(app)) }
+  const latest = element('b', {}, [formatPoint(points.at(-1) ?? 0)])
+  return element('button', { type: 'button', ...state }, [
+    ...[swatch(className), element('bdi', {}, [name]), latest],
+  ])
 }
 
 /** What a narrow table leaves out. @param {number} list */
@@ -91,113 +120,33 @@ function describeList(list) {
 }
 
 /** Who is first to tenth on the last day. @param {number} list */
-function listHolders(list) {
-  const holders = data.lists[list]?.holders ?? []
-  if (holders.length === 0) return ''
-  const rows = holders.map(showHolder)
-  const { paid = [] } = data.lists[list] ?? {}
-  const advertised = paid.length === 0 ? [] : [make('p', {}, [`Advertised here: ${paid.join(', ')}.`])]
-  const heads = ['Rank', 'App', 'Day before', 'Votes'].map((name) => make('th', { scope: 'col' }, [name]))
-  return make('div', { class: 'holders' }, [
-    make('h4', {}, ['Who is 1st to 10th']),
-    make('table', {}, [make('thead', {}, [make('tr', {}, heads)]), make('tbody', {}, rows)]),
-    ...advertised,
+function drawHolders(list) {
+  const { holders = [], paid = [] } = data.lists[list] ?? {}
+  if (holders.length === 0) return []
+  const heads = ['Rank', 'App', 'Day before', 'Votes'].map((name) => element('th', { scope: 'col' }, [name]))
+  const table = element('table', {}, [
+    element('thead', {}, [element('tr', {}, heads)]),
+    element('tbody', {}, holders.map(drawHolder)),
   ])
+  const advertised = paid.length === 0 ? [] : [element('p', {}, [`Advertised here: ${paid.join(', ')}.`])]
+  return [
+    element('div', { class: 'holders' }, [element('h4', {}, ['Who is 1st to 10th']), table, ...advertised]),
+  ]
 }
 
 /** @param {PageData['lists'][number]['holders'][number]} holder */
-function showHolder([rank, name, app, before, votes]) {
+function drawHolder([rank, name, app, before, votes]) {
   const followed = data.apps[app]
-  const key = followed === undefined ? [] : [swatch(`line ${followed.className}`)]
-  const role = followed === undefined ? [] : [make('small', {}, [followed.isOwn ? 'own' : 'competitor'])]
-  return make('tr', { class: followed === undefined ? '' : 'followed' }, [
-    make('td', {}, [String(rank)]),
-    make('th', { scope: 'row' }, [
-      ...key,
-      make('bdi', {}, [followed?.name ?? data.names[name] ?? '']),
-      ...role,
-    ]),
-    make('td', {}, [before === 0 ? 'not ranked' : String(before ?? '–')]),
-    make('td', {}, [votes?.toLocaleString('en-US') ?? '–']),
+  const shown = element('bdi', {}, [followed?.name ?? data.names[name] ?? ''])
+  const role = element('small', {}, [followed?.isOwn ? 'own' : 'competitor'])
+  return element('tr', { class: followed === undefined ? '' : 'followed' }, [
+    element('td', {}, [String(rank)]),
+    element(
+      'th',
+      { scope: 'row' },
+      followed === undefined ? [shown] : [swatch(named(app).className), shown, role],
+    ),
+    element('td', {}, [before === 0 ? 'not ranked' : String(before ?? '–')]),
+    element('td', {}, [votes?.toLocaleString('en-US') ?? '–']),
   ])
-}
-
-/** @typedef {PageData['gaps'][number] | null} Gap */
-
-/** The point, if it is a gap. @param {number | undefined} point */
-function gapPoint(point = 0) {
-  return gapOf(point) === null ? 0 : point
-}
-
-/** What the colours of the bands mean, as far as there are any. @param {readonly Gap[]} gaps */
-function nameGaps(gaps) {
-  const there = data.gaps.filter((gap) => gaps.includes(gap))
-  const entries = there.map(({ name, className }) =>
-    make('li', {}, [swatch(`bar ${className}`), `not measured: ${name}`]),
-  )
-  return make('ul', { class: 'legend' }, entries)
-}
-
-/**
- * @param {string} label @param {{ shown: PageData['series'], gaps: readonly Gap[] }} what @param {number}
- * width
- */
-function drawPanel(label, { shown, gaps }, width) {
-  const lines = shown.map(([, app, points]) => ({
-    className: data.apps[app]?.className ?? '',
-    values: points.map(rankOf),
-    absent: points.map((point) => depthWithout(point) !== null),
-  }))
-  const bands = gaps.map((gap) => gap?.className ?? null)
-  const depths = shown.flatMap(([, , points]) => points.map(depthWithout).filter((depth) => depth !== null))
-  const frame = {
-    label,
-    days: data.days,
-    width: Math.max(300, width - 24),
-    height: PANEL_HEIGHT,
-    marks: marksOf(shown),
-    bands,
-  }
-  return drawRanks(pen, frame, lines, depths.length === 0 ? '' : `> ${Math.min(...depths)}`)
-}
-
-/** @param {PageData['series']} shown */
-function marksOf(shown) {
-  return data.marks.filter(({ app }) => app === null || shown.some((series) => series[1] === app))
-}
-
-/** What the numbers above the days mean. @param {PageData['series']} shown */
-function nameMarks(shown) {
-  const entries = numberMarks(marksOf(shown)).map(({ number, day, className, texts }) =>
-    make('li', {}, [
-      make('b', { class: `number ${className}` }, [make('i', {}, [String(number)])]),
-      make('span', {}, [make('time', {}, [shortDay(data.days[day] ?? '')]), ` ${texts.join('; ')}`]),
-    ]),
-  )
-  return make('ul', { class: 'marks' }, entries)
-}
-
-/** @param {PageData['series']} shown */
-function tabulate(shown) {
-  const heads = shown.map(([, app]) =>
-    make('th', { scope: 'col', 'data-class': `line ${data.apps[app]?.className}` }, [
-      data.apps[app]?.name ?? '',
-    ]),
-  )
-  const lines = data.dayNames.map((day, n) => {
-    const notes = marksOf(shown)
-      .filter((mark) => mark.day === n)
-      .map(({ text }) => make('em', {}, [` ${text}`]))
-    return make('tr', {}, [
-      make('th', { scope: 'row' }, [day, ...notes]),
-      ...shown.map(([, , points]) => make('td', {}, [describePoint(points[n] ?? 0)])),
-    ])
-  })
-  const scroll = make('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Numbers' }, [
-    make('table', {}, [
-      make('thead', {}, [make('tr', {}, [make('th', { scope: 'col' }, ['Day']), ...heads])]),
-      make('tbody', {}, lines),
-    ]),
-  ])
-  return make('details', { class: 'numbers' }, [make('summary', {}, ['Numbers']), scroll])
 }

@@ -1,31 +1,30 @@
 // @ts-check
 /** Values of a day at the pointer, or by the arrow keys: read from the table of numbers below each chart. */
-import { find, make, pen, swatch } from './elements.js'
-import { data } from './ranks.js'
+import { swatch } from '../captions.js'
+import { element } from '../element.js'
+import { data } from './data.js'
+import { find, make } from './elements.js'
 
 /** @param {HTMLElement} plot */
 export function attachReader(plot) {
   const figure = /** @type {HTMLElement} */ (plot.closest('.figure'))
-  const tip = make('div', { class: 'tip', 'aria-hidden': 'true' })
+  const tip = make(element('div', { class: 'tip', 'aria-hidden': 'true' }))
+  const last = data.days.length - 1
   const label = `${plot.dataset.label}: the values of a day`
-  const range = /** @type {HTMLInputElement} */ (
-    make('input', {
-      type: 'range',
-      class: 'reader',
-      min: 0,
-      max: data.days.length - 1,
-      value: data.days.length - 1,
-      'aria-label': label,
-    })
-  )
+  const attributes = { type: 'range', class: 'reader', min: 0, max: last, value: last, 'aria-label': label }
+  const range = /** @type {HTMLInputElement} */ (make(element('input', attributes)))
   const show = () => {
-    const row = /** @type {HTMLTableElement} */ (find('.numbers table', figure)).tBodies[0]?.rows[
-      range.valueAsNumber
-    ]
+    const table = /** @type {HTMLTableElement} */ (find('.numbers table', figure))
+    const row = table.tBodies[0]?.rows[range.valueAsNumber]
     if (row === undefined) return
-    const values = readRow(row)
-    range.setAttribute('aria-valuetext', values.map(({ name, text }) => `${name} ${text}`).join(', '))
-    tip.replaceChildren(...values.map(showValue))
+    const [day = '', ...texts] = [...row.cells].map((cell) => cell.textContent ?? '')
+    const values = texts.map((text, n) => {
+      const head = /** @type {HTMLElement | undefined} */ (table.tHead?.rows[0]?.cells[n + 1])
+      return { name: head?.textContent ?? '', text, className: head?.dataset.class ?? '' }
+    })
+    const read = [day, ...values.map(({ name, text }) => `${name} ${text}`)]
+    range.setAttribute('aria-valuetext', read.join(', '))
+    tip.replaceChildren(...[element('b', {}, [day]), ...values.map(drawValue)].map(make))
     placeTip(plot, tip, range.valueAsNumber)
   }
   plot.append(tip, range)
@@ -39,6 +38,12 @@ export function attachReader(plot) {
   range.addEventListener('input', show)
   range.addEventListener('focus', show)
   range.addEventListener('blur', () => hide(plot))
+}
+
+/** @param {{ name: string, text: string, className: string }} value */
+function drawValue({ name, text, className }) {
+  const shown = [swatch(className), element('span', {}, [name]), element('i', {}, [text])]
+  return element('div', {}, shown)
 }
 
 /** The one of the wide and the narrow that is shown. @param {HTMLElement} plot */
@@ -58,29 +63,13 @@ function dayAt(plot, event) {
   return day >= 0 && day < data.days.length ? day : null
 }
 
-/** @param {HTMLTableRowElement} row */
-function readRow(row) {
-  const heads = /** @type {HTMLTableElement} */ (row.closest('table')).tHead?.rows[0]?.cells ?? []
-  return [...row.cells].map((cell, n) => ({
-    name: n === 0 ? '' : (heads[n]?.textContent ?? ''),
-    text: cell.textContent ?? '',
-    className: /** @type {HTMLElement | undefined} */ (heads[n])?.dataset.class ?? '',
-  }))
-}
-
-/** @param {ReturnType<typeof readRow>[number]} value */
-function showValue({ name, text, className }) {
-  if (name === '') return make('b', {}, [text])
-  return make('div', {}, [swatch(className), make('span', {}, [name]), make('i', {}, [text])])
-}
-
 /** @param {HTMLElement} plot @param {HTMLElement} tip @param {number} day */
 function placeTip(plot, tip, day) {
   const chart = chartOf(plot)
   const { left: from, step, top, bottom } = chart.dataset
   const x = Number(from) + (day + 0.5) * Number(step)
   chart.querySelector('.cross')?.remove()
-  chart.append(pen.element('path', { class: 'cross', d: `M${x},${top}V${bottom}` }))
+  chart.append(make(element('path', { class: 'cross', d: `M${x},${top}V${bottom}` })))
   const share = x / chart.viewBox.baseVal.width
   const box = chart.getBoundingClientRect()
   const outer = plot.getBoundingClientRect()

@@ -2,35 +2,34 @@
 /**
  * The table of keywords, sorted and filtered, its trends drawn as they come into sight.
  *
- * @import { PageRow } from '../data.ts'
+ * @import { PageData } from '../data.ts'
+ * @typedef {PageData['rows'][number]} Row
  */
+import { rankOf } from '../../points.js'
 import { drawSpark } from '../chart.js'
-import { find, findAll, make, pen } from './elements.js'
+import { element } from '../element.js'
+import { data } from './data.js'
+import { find, findAll, make } from './elements.js'
 import { closePanel, openPanel, panel } from './panel.js'
-import { data, rankOf } from './ranks.js'
-import { isInScope, prepareScope } from './scope.js'
+import { applyScope, chosen, isInScope } from './scope.js'
 
 const ROWS_SHOWN = 50
-const SPARK = { width: 96, height: 22 }
 
-const rows = new Map(data.rows.map((row) => [row, find(`#k${row.series}`)]))
-const rowOf = new Map([...rows].map(([row, element]) => [element, row]))
+const rows = new Map(data.rows.map((row) => [find(`#k${row.series}`), row]))
 const filters = /** @type {HTMLFormElement} */ (find('#filters'))
 const body = find('table.keywords tbody')
 const table = { key: 'latest', isDown: false, showsAll: false }
 
-/** @param {PageRow} row @param {string} key */
+/** @param {Row} row @param {string} key */
 function sortValue(row, key) {
   const [list] = data.series[row.series] ?? [0]
-  if (key === 'name') return data.lists[list]?.name ?? ''
-  if (key === 'best') return row.best
-  if (key === 'latest') return row.latest
-  if (key === 'weight' || key === 'difficulty' || key === 'opportunity')
+  if (key === 'best' || key === 'latest') return row[key]
+  if (key === 'name' || key === 'weight' || key === 'difficulty' || key === 'opportunity')
     return data.lists[list]?.[key] ?? null
   return row.changes[['d1', 'd7', 'd30'].indexOf(key)] ?? null
 }
 
-/** What has no value is last, whichever way. @param {PageRow} a @param {PageRow} b */
+/** What has no value is last, whichever way. @param {Row} a @param {Row} b */
 function compare(a, b) {
   const [one, other] = [sortValue(a, table.key), sortValue(b, table.key)]
   if (one === null || other === null) return Number(one === null) - Number(other === null)
@@ -40,7 +39,7 @@ function compare(a, b) {
 
 function sortRows() {
   closePanel()
-  body.append(...[...rows].toSorted(([a], [b]) => compare(a, b)).map(([, element]) => element))
+  body.append(...[...rows].toSorted(([, a], [, b]) => compare(a, b)).map(([element]) => element))
   for (const head of findAll('table.keywords th[data-key]')) {
     const isSorted = head.dataset.key === table.key
     if (isSorted) head.setAttribute('aria-sort', table.isDown ? 'descending' : 'ascending')
@@ -49,7 +48,7 @@ function sortRows() {
   filterRows()
 }
 
-/** @type {Record<string, (row: PageRow) => boolean>} */
+/** @type {Record<string, (row: Row) => boolean>} */
 const STATES = {
   up: ({ changes }) => (changes[1] ?? 0) > 0,
   down: ({ changes }) => (changes[1] ?? 0) < 0,
@@ -59,77 +58,78 @@ const STATES = {
   gap: ({ state }) => state === 'gap',
 }
 
-/** @param {PageRow} row @param {FormData} wanted */
-function isWanted(row, wanted) {
+/** @param {Row} row */
+function isWanted(row) {
   const [list, app] = data.series[row.series] ?? [0, 0]
-  const { name = '' } = data.lists[list] ?? {}
-  const is = (/** @type {string} */ field, /** @type {(value: string) => boolean} */ holds) => {
-    const value = String(wanted.get(field) ?? '')
-    return value === '' || holds(value)
-  }
   return (
-    is('text', (text) => name.toLowerCase().includes(text.trim().toLowerCase())) &&
-    is('app', (value) => value === String(app)) &&
-    is('state', (value) => STATES[value]?.(row) ?? true) &&
+    data.lists[list]?.name.toLowerCase().includes(chosen('text').trim().toLowerCase()) &&
+    ['', String(app)].includes(chosen('app')) &&
+    (STATES[chosen('state')]?.(row) ?? true) &&
     isInScope(list)
   )
 }
 
 function filterRows() {
-  const wanted = new FormData(filters)
   let count = 0
-  for (const element of body.querySelectorAll('tr[id]')) {
-    const row = rowOf.get(/** @type {HTMLElement} */ (element))
-    const fits = row !== undefined && isWanted(row, wanted)
+  for (const element of findAll('table.keywords tr[id]')) {
+    const row = rows.get(element)
+    const fits = row !== undefined && isWanted(row)
     if (fits) count += 1
     element.toggleAttribute('hidden', !fits || (count > ROWS_SHOWN && !table.showsAll))
   }
   if (panel.row?.hidden) closePanel()
   const shown = table.showsAll ? count : Math.min(count, ROWS_SHOWN)
-  find('#shown').textContent =
-    count < rows.size || shown === count
-      ? `${count} of ${rows.size} keywords`
-      : `${shown} of ${count} keywords`
+  const ofAll = count < rows.size || shown === count
+  find('#shown').textContent = `${ofAll ? count : shown} of ${ofAll ? rows.size : count} keywords`
   find('#show-all').hidden = shown === count
 }
 
+/** @param {HTMLElement} head */
+function sortByClick(head) {
+  const button = make(element('button', { type: 'button' }, [head.textContent ?? '']))
+  const { key = '' } = head.dataset
+  button.addEventListener('click', () => {
+    table.isDown = table.key === key ? !table.isDown : /^([dw]|opp)/.test(key)
+    table.key = key
+    sortRows()
+  })
+  head.replaceChildren(button)
+}
+
+/** @param {HTMLElement} row @param {number} series */
+function openByClick(row, series) {
+  const name = find('.key', row)
+  const attributes = { type: 'button', class: 'key', 'aria-expanded': 'false' }
+  const button = make(element('button', attributes, [name.textContent ?? '']))
+  button.addEventListener('click', () => (panel.row === row ? closePanel() : openPanel(row, series)))
+  name.replaceWith(button)
+}
+
 export function prepareTable() {
-  for (const head of findAll('table.keywords th[data-key]')) {
-    const button = make('button', { type: 'button' }, [head.textContent ?? ''])
-    button.addEventListener('click', () => {
-      const isSame = table.key === head.dataset.key
-      table.isDown = isSame ? !table.isDown : /^([dw]|opp)/.test(head.dataset.key ?? '')
-      table.key = head.dataset.key ?? ''
-      sortRows()
-    })
-    head.replaceChildren(button)
-  }
-  for (const [row, element] of rows) {
-    const name = find('.key', element)
-    const button = make('button', { type: 'button', class: 'key', 'aria-expanded': 'false' }, [
-      name.textContent ?? '',
-    ])
-    button.addEventListener('click', () =>
-      panel.row === element ? closePanel() : openPanel(element, row.series),
-    )
-    name.replaceWith(button)
-  }
+  findAll('table.keywords th[data-key]').forEach(sortByClick)
+  for (const [element, { series }] of rows) openByClick(element, series)
   find('#show-all').addEventListener('click', () => {
     table.showsAll = true
     filterRows()
   })
-  filters.addEventListener('input', filterRows)
-  prepareScope(filterRows)
   filters.addEventListener('submit', (event) => event.preventDefault())
+  // What is chosen above the page is of the same form.
+  for (const field of [filters, ...findAll('.scope select')]) {
+    field.addEventListener('input', () => {
+      applyScope()
+      filterRows()
+    })
+  }
   filters.hidden = rows.size === 0
+  applyScope()
   sortRows()
 }
 
-/** @param {HTMLElement} element */
-function drawTrend(element) {
-  const cell = find('td.trend', element)
-  const [, , points] = data.series[rowOf.get(element)?.series ?? -1] ?? [0, 0, []]
-  if (cell.childElementCount === 0) cell.append(drawSpark(pen, points.map(rankOf), SPARK))
+/** @param {HTMLElement} row */
+function drawTrend(row) {
+  const cell = find('td.trend', row)
+  const [, , points] = data.series[rows.get(row)?.series ?? -1] ?? [0, 0, []]
+  if (cell.childElementCount === 0) cell.append(make(drawSpark(points.map(rankOf))))
 }
 
 export function watchTrends() {
@@ -140,8 +140,8 @@ export function watchTrends() {
       drawTrend(/** @type {HTMLElement} */ (target))
     }
   })
-  for (const element of rows.values()) observer.observe(element)
+  for (const row of rows.keys()) observer.observe(row)
   window.addEventListener('beforeprint', () => {
-    for (const element of rows.values()) if (!element.hidden) drawTrend(element)
+    for (const row of rows.keys()) if (!row.hidden) drawTrend(row)
   })
 }

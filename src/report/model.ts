@@ -4,12 +4,13 @@
  */
 import type { ServiceFunction, Store } from '../service/functions.ts'
 import type { ByGap, Gap } from '../text/gaps.js'
-import type { Daily, Day } from './daily.ts'
-import type { Annotation, Impact, ListingChange, Ratings, Review, ReviewCount } from './model-store.ts'
 import type { Point } from './points.js'
-import type { Advertiser, Strength } from './strength.ts'
 
-export type { Daily, Day }
+/** A day in the time zone of the project: `2026-03-01`. */
+export type Day = string
+
+/** One value for each of `Report.days`. */
+export type Daily<Value> = readonly Value[]
 
 export interface ReportedApp {
   readonly store: Store
@@ -65,7 +66,6 @@ export interface Standing {
 
 /** Days back from the last one, to the day that it is compared with. */
 export type Span = number
-/** Those of a page. */
 export const SPANS: readonly Span[] = [1, 7, 30]
 
 /** The last day beside an earlier one. */
@@ -201,16 +201,28 @@ export interface ProductRank {
   readonly android: number | null
 }
 
+/** How hard a keyword is, and what is to be won: function `opportunity`, over the last week. */
+export interface Strength {
+  readonly difficulty: number
+  readonly opportunity: number
+  /** Apps in the first ten that can be overtaken. */
+  readonly weak: number
+}
+
+/** An app, none of the own ones, that advertised on keywords of the last 30 days. */
+export interface Advertiser {
+  readonly store: Store
+  readonly name: string
+  readonly isWatched: boolean
+  readonly keywords: number
+  readonly days: number
+  /** Those that ask for an own app by its name. */
+  readonly brands: readonly string[]
+  readonly examples: readonly string[]
+}
+
 /** Bands of ranks by their last rank. */
 export const BANDS = [1, 3, 10, 30, 100] as const
-export const BEYOND = 'beyond'
-export const NOT_MEASURED = 'not measured'
-
-/**
- * On how many lists the own apps stand in each of `BANDS`, `BEYOND` them (or not in the top), and
- * `NOT_MEASURED`: function `rank_distribution`. Empty where no own app is ranked.
- */
-export type Distribution = readonly Daily<number>[]
 
 /** Slots of all functions by what became of them. */
 export interface Coverage {
@@ -229,6 +241,11 @@ export interface GapReason {
   readonly examples: readonly string[]
 }
 
+interface Bought {
+  readonly tasks: number
+  readonly spentMicros: number
+}
+
 export interface Money {
   /** Charged, duplicate and adjusted, less refunded. */
   readonly spentMicros: Daily<number>
@@ -236,23 +253,10 @@ export interface Money {
   readonly duplicateMicros: number
   /** Not charged yet, and counted against the budgets. */
   readonly reservedMicros: number
-  readonly functions: readonly {
-    readonly function: ServiceFunction
-    readonly tasks: number
-    readonly spentMicros: number
-  }[]
+  readonly functions: readonly (Bought & { readonly function: ServiceFunction })[]
   /** What most was spent on: keywords and charts, the dearest first. */
-  readonly dearest: readonly {
-    readonly name: string
-    readonly store: Store
-    readonly place: string
-    readonly tasks: number
-    readonly spentMicros: number
-  }[]
-  /**
-   * What keywords, charts and pages would have cost that other projects follow too, less this project's
-   * share.
-   */
+  readonly dearest: readonly (Bought & Pick<RankedList, 'name' | 'store' | 'place'>)[]
+  /** What would have been paid for keywords, charts and pages that other projects follow too. */
   readonly savedMicros: number
   /** What 30 days of the watchlist cost at another interval, at most; `every` null is as it is now. */
   readonly outlook: readonly { readonly every: string | null; readonly monthlyMicros: number }[]
@@ -262,6 +266,84 @@ export interface Money {
     readonly limitMicros: number
     readonly usedMicros: number
   }[]
+}
+
+/** What changed on the page of an app in its store. */
+export interface ListingChange {
+  readonly day: Day
+  readonly app: number
+  readonly place: string
+  /** title, description, version, price, … */
+  readonly field: string
+  /** A list as JSON; null for nothing. */
+  readonly before: string | null
+  readonly after: string | null
+}
+
+/** So many notes are read for a report, the latest: a person may keep a diary of every hour. */
+export const MOST_ANNOTATIONS = 500
+
+/** A note of the project's own beside the days: a campaign, an outage. */
+export interface Annotation {
+  readonly day: Day
+  /** Null: it is about all of them. */
+  readonly app: number | null
+  readonly text: string
+}
+
+/** So many events of the span are looked into, the latest. */
+export const MOST_IMPACTS = 6
+
+/** What changed with a release, a change of the title or a note: function `impact`, of an own app. */
+export interface Impact {
+  readonly day: Day
+  readonly app: number
+  /** What happened on the day, in the words of the note or the release. */
+  readonly event: string
+  /** Keywords with a word that was added to the title or subtitle, or removed; the others; all. */
+  readonly lists: 'all' | 'added' | 'removed' | 'others'
+  readonly words: readonly string[]
+  readonly compared: number
+  /** Mean ranks in the days before and from it on; null where it ranked in neither. */
+  readonly before: number | null
+  readonly after: number | null
+  /** Places climbed, and those that competitors climbed on the same keywords. */
+  readonly change: number | null
+  readonly competitors: number | null
+  /** How far it is from where it was, and how far all apps of the same keywords are. */
+  readonly moved: number | null
+  readonly everybody: number | null
+}
+
+/** What the store said of an app in one place. Null where it was not asked, or did not say. */
+export interface Ratings {
+  readonly app: number
+  readonly place: string
+  readonly rating: Daily<number | null>
+  readonly votes: Daily<number | null>
+  readonly reviews: Daily<number | null>
+}
+
+export interface ReviewCount {
+  readonly app: number
+  /** Written within the range, of one to five stars. */
+  readonly stars: readonly [number, number, number, number, number]
+}
+
+/** Reviews of an app and version that say the same with as many stars. */
+export interface Review {
+  /** The latest one's, as are author and response. */
+  readonly day: Day
+  readonly times: number
+  readonly app: number
+  readonly place: string
+  readonly stars: number
+  readonly title: string | null
+  readonly text: string | null
+  readonly author: string | null
+  readonly version: string | null
+  /** What the developer answered last. */
+  readonly response: string | null
 }
 
 export interface Report {
@@ -284,7 +366,11 @@ export interface Report {
   readonly standings: readonly Standing[]
   /** By span. */
   readonly comparisons: readonly Comparison[]
-  readonly distribution: Distribution
+  /**
+   * On how many lists the own apps stand in each of `BANDS`, beyond them (or not in the top), and where they
+   * were not measured: function `rank_distribution`. Empty where no own app is ranked.
+   */
+  readonly distribution: readonly Daily<number>[]
   readonly duels: readonly Duel[]
   /** Of each of `lists`; empty where it was not measured on the last day. */
   readonly holders: readonly (readonly Holder[])[]

@@ -3,7 +3,7 @@ import type { Transaction } from '../db/database.ts'
 import { byGap, type Gap } from '../text/gaps.js'
 import { explainReason } from '../text/words.ts'
 import type { Coverage, GapReason, Money } from './model.ts'
-import { type Scope, within } from './scope.ts'
+import { isWithin, placeOf, range, type Scope } from './scope.ts'
 
 const REASONS = 200
 const EXAMPLES = 3
@@ -13,17 +13,13 @@ const OTHER_INTERVALS = ['12 hours', '1 day', '7 days']
 
 /** Slots of searches, charts, pages and reviews; with a tag, of those that have it. */
 export async function readCoverage(tx: Transaction, scope: Scope): Promise<Coverage> {
-  const { project, from, to, days } = scope
   const rows = await tx<({ day: number; captured: number } & Record<Gap, number>)[]>`
-    select day - ${from}::date as day, sum(captured)::integer as captured, sum(budget)::integer as budget,
-      sum(failed)::integer as failed,
-      sum(missed)::integer as missed, sum(html_only)::integer as html_only, sum(pending)::integer as pending
-    from coverage(${project}, ${from}::date, ${to}::date, ${within(scope)})
-    group by 1`
-  const count = (kind: Gap | 'captured') => {
-    const slots = new Map(rows.map((row) => [row.day, row[kind]]))
-    return days.map((_, day) => slots.get(day) ?? 0)
-  }
+    select day - ${scope.from}::date as day, sum(captured)::integer as captured,
+      sum(budget)::integer as budget, sum(failed)::integer as failed, sum(missed)::integer as missed,
+      sum(html_only)::integer as html_only, sum(pending)::integer as pending
+    from coverage(${range(scope)}) group by 1`
+  const byDay = new Map(rows.map((row) => [row.day, row]))
+  const count = (kind: Gap | 'captured') => scope.days.map((_, day) => byDay.get(day)?.[kind] ?? 0)
   return { measured: count('captured'), gaps: byGap(count), reasons: await readReasons(tx, scope) }
 }
 
@@ -53,13 +49,12 @@ async function readReasons(tx: Transaction, scope: Scope): Promise<GapReason[]> 
 
 /** What was spent on what has the tag; what is reserved and the budgets are those of the whole project. */
 export async function readMoney(tx: Transaction, scope: Scope): Promise<Money> {
-  const { project, timezone, from, to, days, tag, location } = scope
+  const { project, from, days, tag, location } = scope
   const spent = await tx<{ day: number; micros: number }[]>`
     select c.day - ${from}::date as day, sum(c.amount_micros)::bigint as micros
     from charge_line c
     where c.project = ${project} and is_of(c.tags, c.location, ${tag}, ${location})
-      and c.at >= ${from}::date::timestamp at time zone ${timezone}
-      and c.at < (${to}::date + 1)::timestamp at time zone ${timezone}
+      and ${isWithin('c.at', scope)}
     group by 1`
   const byDay = new Map(spent.map(({ day, micros }) => [day, micros]))
   const targets = await readTargets(tx, scope)
@@ -70,15 +65,10 @@ export async function readMoney(tx: Transaction, scope: Scope): Promise<Money> {
     duplicateMicros: sum(({ duplicateMicros }) => duplicateMicros),
     functions: addUpFunctions(targets),
     dearest: targets
-      .filter(({ name }) => name !== null)
-      .slice(0, DEAREST)
-      .map(({ name, store, place, tasks, spentMicros }) => ({
-        name: name ?? '',
-        store,
-        place,
-        tasks,
-        spentMicros,
-      })),
+      .flatMap(({ name, store, place, tasks, spentMicros }) =>
+        name === null ? [] : [{ name, store, place, tasks, spentMicros }],
+      )
+      .slice(0, DEAREST),
     ...(await readSavings(tx, scope)),
     ...(await readBudgets(tx, scope)),
   }
@@ -94,15 +84,13 @@ type SpentOnTarget = Omit<Money['dearest'][number], 'name'> & {
 
 /** The dearest first. */
 async function readTargets(tx: Transaction, scope: Scope): Promise<SpentOnTarget[]> {
-  const { project, from, to } = scope
   return tx<SpentOnTarget[]>`
     select coalesce(s.keyword, concat_ws(', ', s.collection, s.category)) as name, s.store, s.function,
-      case l.type when 'Country' then l.country_iso_code else s.location end as place, s.tasks,
+      ${placeOf('s')} as place, s.tasks,
       (s.spent_usd * 1000000)::bigint as "spentMicros",
       (s.refunded_usd * 1000000)::bigint as "refundedMicros",
       (s.duplicate_usd * 1000000)::bigint as "duplicateMicros"
-    from spend_by_target(${project}, ${from}::date, ${to}::date, ${within(scope)}) s
-    left join location l on l.store = s.store and l.code = s.location_code
+    from spend_by_target(${range(scope)}) s
     order by s.spent_usd desc, name, s.store, place`
 }
 
@@ -118,14 +106,13 @@ function addUpFunctions(targets: readonly SpentOnTarget[]): Money['functions'] {
 
 /** What sharing has saved, and what another interval would cost. */
 async function readSavings(tx: Transaction, scope: Scope): Promise<Pick<Money, 'savedMicros' | 'outlook'>> {
-  const { project, from, to, tag, location } = scope
+  const { project, tag, location } = scope
   const [saved] = await tx<{ micros: number }[]>`
     select coalesce(sum(saved_usd) * 1000000, 0)::bigint as micros
-    from sharing_savings(${project}, ${from}::date, ${to}::date, ${within(scope)})`
+    from sharing_savings(${range(scope)})`
   const outlook = await tx<Money['outlook'][number][]>`
-    select e.every,
-      (sum(case when e.every is null then w.monthly_usd_now
-      else w.monthly_usd end) * 1000000)::bigint as "monthlyMicros"
+    select e.every, (sum(case when e.every is null then w.monthly_usd_now else w.monthly_usd end)
+      * 1000000)::bigint as "monthlyMicros"
     from unnest(${[null, ...OTHER_INTERVALS]}::text[]) with ordinality e (every, place)
     cross join lateral watch_cost_at(${project}, e.every::interval) w
     where is_of(w.tags, w.location, ${tag}, ${location})

@@ -1,35 +1,35 @@
 /** What the stores said of the apps of a report: changes of their pages, ratings, reviews. */
 import type { Transaction } from '../db/database.ts'
 import { sql } from '../db/sql.ts'
-import type { Day, Report } from './model.ts'
 import {
   type Annotation,
+  type Day,
+  type Impact,
   type ListingChange,
   MOST_ANNOTATIONS,
+  MOST_IMPACTS,
   type Ratings,
+  type Report,
   type Review,
-} from './model-store.ts'
-import type { Scope } from './scope.ts'
+  type ReviewCount,
+} from './model.ts'
+import { isWithin, locate, placeOf, type Row, type Scope } from './scope.ts'
 
 const LOW_REVIEWS = 20
 const LONGEST_REVIEW = 1000
 const LONGEST_CHANGE = 4000
+const WEEK_DAYS = 7
 
-export async function readChanges(
-  tx: Transaction,
-  { project, timezone, from, to, appOf }: Scope,
-): Promise<ListingChange[]> {
-  const rows = await tx<(Omit<ListingChange, 'app'> & { id: number })[]>`
-    select to_char(c.slot at time zone ${timezone}, 'YYYY-MM-DD') as day, c.app as id,
-      case l.type when 'Country' then l.country_iso_code else c.location end as place, c.field,
-      left(c.old_value, ${LONGEST_CHANGE}) as before, left(c.new_value, ${LONGEST_CHANGE}) as after
+export async function readChanges(tx: Transaction, scope: Scope): Promise<ListingChange[]> {
+  const rows = await tx<Row<ListingChange>[]>`
+    select to_char(c.slot at time zone ${scope.timezone}, 'YYYY-MM-DD') as day, c.app as id,
+      ${placeOf('c')} as place, c.field, left(c.old_value, ${LONGEST_CHANGE}) as before,
+      left(c.new_value, ${LONGEST_CHANGE}) as after
     from app_change c
-    left join location l on l.store = c.store and l.code = c.location_code
-    where c.project = ${project} and c.app = any(${[...appOf.keys()]})
-      and c.slot >= ${from}::date::timestamp at time zone ${timezone}
-      and c.slot < (${to}::date + 1)::timestamp at time zone ${timezone}
+    where c.project = ${scope.project} and c.app = any(${[...scope.appOf.keys()]})
+      and ${isWithin('c.slot', scope)}
     order by c.slot, c.app, place, c.field`
-  return rows.map(({ id, ...change }) => ({ ...change, app: appOf.get(id) ?? 0 }))
+  return locate(scope, rows)
 }
 
 /**
@@ -51,66 +51,75 @@ export async function readAnnotations(
   })
 }
 
-interface DayOfPage {
-  readonly id: number
-  readonly place: string
-  readonly day: Day
-  readonly rating: number | null
-  readonly votes: number | null
-  readonly reviews: number | null
+/**
+ * What changed with the latest releases, changes of a title and notes: those of an app before notes about
+ * none. Of a week that is not over, as many days.
+ */
+export async function readImpacts(tx: Transaction, scope: Scope): Promise<Impact[]> {
+  const { project, from, to, tag, location } = scope
+  const rows = await tx<Row<Impact>[]>`
+    with event as (
+      select e.day, e.app, string_agg(distinct e.text, '; ' order by e.text) as text
+      from (
+        select p.day, p.app, case p.kind when 'release' then 'version ' else '' end || p.text as text
+        from project_events(${project}, ${from}::date, ${to}::date) p
+        where coalesce(p.role, 'own') = 'own' and p.store is not null or p.kind = 'annotation'
+        union all
+        select c.day, c.app, c.field || ': ' || c.new_value
+        from app_changes(${project}, ${from}::date, ${to}::date) c
+        where c.role = 'own' and c.field in ('title', 'subtitle')
+      ) e
+      group by e.day, e.app order by e.app is null, e.day desc, e.app limit ${MOST_IMPACTS}
+    )
+    select to_char(e.day, 'YYYY-MM-DD') as day, i.app as id, e.text as event, i.lists,
+      coalesce(i.words, '{}') as words, i.compared, i.rank_before::float8 as before,
+      i.rank_after::float8 as after, i.change::float8 as change,
+      i.competitors_change::float8 as competitors, i.moved::float8 as moved,
+      i.everybody_moved::float8 as everybody
+    from event e
+    left join project_app a on a.project = ${project} and a.app = e.app
+    cross join lateral impact(${project}, e.day, a.app_id, least(${WEEK_DAYS}, ${to}::date - e.day + 1),
+      in_tag => ${tag}, in_location => ${location}) i
+    order by e.day desc, i.app, i.lists`
+  return locate(scope, rows)
 }
 
-/** By app and place, as each day's last measurement has it. */
+type Numbers = 'rating' | 'votes' | 'reviews'
+
 export async function readRatings(tx: Transaction, scope: Scope): Promise<Ratings[]> {
-  const { project, timezone, from, to, appOf, days } = scope
-  const rows = await tx<DayOfPage[]>`
-    select distinct on (h.app, place, day) h.app as id, h.rating, h.votes_count as votes,
-      h.reviews_count as reviews,
-      case l.type when 'Country' then l.country_iso_code else h.location end as place,
-      to_char(h.slot at time zone ${timezone}, 'YYYY-MM-DD') as day
-    from app_history h
-    left join location l on l.store = h.store and l.code = h.location_code
-    where h.project = ${project} and h.app = any(${[...appOf.keys()]}) and h.outcome = 'measured'
-      and h.slot >= ${from}::date::timestamp at time zone ${timezone}
-      and h.slot < (${to}::date + 1)::timestamp at time zone ${timezone}
-    order by h.app, place, day, h.slot desc`
-  const series = Map.groupBy(rows, ({ id, place }) => `${id} ${place}`)
-  return [...series.values()]
-    .flatMap((own): Ratings[] => {
-      const [first] = own
-      if (first === undefined) return []
-      const byDay = new Map(own.map((row) => [row.day, row]))
-      const daily = (key: 'rating' | 'votes' | 'reviews') => days.map((day) => byDay.get(day)?.[key] ?? null)
-      return [
-        {
-          app: appOf.get(first.id) ?? 0,
-          place: first.place,
-          rating: daily('rating'),
-          votes: daily('votes'),
-          reviews: daily('reviews'),
-        },
-      ]
-    })
-    .toSorted((a, b) => a.app - b.app)
+  const { project, timezone, from, days, appOf } = scope
+  const rows = await tx<{ id: number; place: string; at: Record<number, Record<Numbers, number | null>> }[]>`
+    select id, place, jsonb_object_agg(day, numbers) as at from (
+      select distinct on (h.app, place, day) h.app as id, ${placeOf('h')} as place,
+        (h.slot at time zone ${timezone})::date - ${from}::date as day,
+        jsonb_build_object('rating', h.rating, 'votes', h.votes_count, 'reviews', h.reviews_count) as numbers
+      from app_history h
+      where h.project = ${project} and h.app = any(${[...appOf.keys()]}) and h.outcome = 'measured'
+        and ${isWithin('h.slot', scope)}
+      order by h.app, place, day, h.slot desc
+    ) h group by 1, 2 order by 1, 2`
+  const series = rows.map(({ id, place, at }) => {
+    const daily = (key: Numbers) => days.map((_, day) => at[day]?.[key] ?? null)
+    return { id, place, rating: daily('rating'), votes: daily('votes'), reviews: daily('reviews') }
+  })
+  return locate<Ratings>(scope, series).toSorted((a, b) => a.app - b.app)
 }
 
 /** Those written within the range. */
 export async function readReviews(
   tx: Transaction,
-  { project, timezone, from, to, appOf }: Scope,
+  scope: Scope,
 ): Promise<Pick<Report, 'reviewCounts' | 'lowReviews'>> {
-  const within = sql`
-    r.project = ${project} and r.app = any(${[...appOf.keys()]})
-      and r.written_at >= ${from}::date::timestamp at time zone ${timezone}
-      and r.written_at < (${to}::date + 1)::timestamp at time zone ${timezone}`
-  const counts = await tx<{ id: number; stars: [number, number, number, number, number] }[]>`
+  const within = sql`r.project = ${scope.project} and r.app = any(${[...scope.appOf.keys()]})
+    and ${isWithin('r.written_at', scope)}`
+  const counts = await tx<Row<ReviewCount>[]>`
     select r.app as id, array[count(*) filter (where stars = 1), count(*) filter (where stars = 2),
       count(*) filter (where stars = 3), count(*) filter (where stars = 4),
       count(*) filter (where stars = 5)]::integer[] as stars
     from app_review r cross join lateral (select round(r.rating) as stars) s
     where ${within} group by 1 order by 1`
-  const low = await tx<(Omit<Review, 'app'> & { id: number })[]>`
-    select to_char(max(r.written_at) at time zone ${timezone}, 'YYYY-MM-DD') as day, r.app as id,
+  const low = await tx<Row<Review>[]>`
+    select to_char(max(r.written_at) at time zone ${scope.timezone}, 'YYYY-MM-DD') as day, r.app as id,
       count(*)::integer as times, string_agg(distinct r.location, ', ') as place,
       round(r.rating)::integer as stars, r.title, left(r.text, ${LONGEST_REVIEW}) as text, r.version,
       (array_agg(r.author order by r.written_at desc))[1] as author,
@@ -120,8 +129,5 @@ export async function readReviews(
     where ${within} and r.rating < 2.5
     group by r.app, round(r.rating), r.title, r.text, r.version
     order by max(r.written_at) desc limit ${LOW_REVIEWS}`
-  return {
-    reviewCounts: counts.map(({ id, stars }) => ({ app: appOf.get(id) ?? 0, stars })),
-    lowReviews: low.map(({ id, ...review }) => ({ ...review, app: appOf.get(id) ?? 0 })),
-  }
+  return { reviewCounts: locate(scope, counts), lowReviews: locate(scope, low) }
 }

@@ -8,12 +8,18 @@ import { nameKnown } from '../suggest.ts'
 import { type Day, type Report, SPANS, type Span } from './model.ts'
 import { readCoverage, readMoney } from './read-books.ts'
 import { readComparisons, readDuels } from './read-changes.ts'
-import { readHolders, readProducts, readSegments, readUnwatched } from './read-holders.ts'
-import { readImpacts } from './read-impacts.ts'
+import {
+  readAdvertisers,
+  readHolders,
+  readPaid,
+  readProducts,
+  readSegments,
+  readStrengths,
+  readUnwatched,
+} from './read-market.ts'
 import { readApps, readRanks, readStandings } from './read-ranks.ts'
-import { readAnnotations, readChanges, readRatings, readReviews } from './read-store.ts'
-import { readAdvertisers, readPaid, readStrengths } from './read-strengths.ts'
-import type { Scope } from './scope.ts'
+import { readAnnotations, readChanges, readImpacts, readRatings, readReviews } from './read-store.ts'
+import { addDays, type Request } from './scope.ts'
 
 export interface ReportQuery {
   readonly project: string
@@ -33,7 +39,6 @@ export interface ReportQuery {
 
 const DAYS = 90
 const LONGEST_DAYS = 731
-const DAY_MS = 86_400_000
 const STATEMENT_LIMIT_MS = 120_000
 
 /** The projects that have anything to report on, by name. */
@@ -57,25 +62,20 @@ async function read(tx: Transaction, query: ReportQuery): Promise<Report> {
   // A plan that knows neither days nor project takes minutes, and several reports are read by one connection.
   await tx`set local plan_cache_mode = 'force_custom_plan'`
   const { now, ...request } = await readRequest(tx, query)
-  const apps = await readApps(tx, query.project, request.from)
-  const scope: Scope = { ...request, appOf: new Map(apps.map(({ id }, index) => [id, index])) }
-  const ranks = await readRanks(tx, scope)
+  const { project, timezone, tag, location, days } = request
+  const apps = await readApps(tx, project, request.from)
+  const appOf = new Map(apps.map(({ id }, index) => [id, index]))
+  const { scope, ...ranks } = await readRanks(tx, { ...request, appOf })
   return {
-    project: scope.project,
-    timezone: scope.timezone,
-    tag: scope.tag,
-    location: scope.location,
+    ...{ project, timezone, tag, location, days, ...ranks },
     writtenAt: now.toISOString(),
-    days: scope.days,
     apps: apps.map(({ id: _, ...app }) => app),
-    lists: ranks.lists,
-    series: ranks.series,
     ...(await readStandings(tx, scope)),
-    comparisons: await readComparisons(tx, scope, ranks, query.spans ?? SPANS),
-    duels: await readDuels(tx, scope, ranks),
-    holders: await readHolders(tx, scope, ranks),
-    strengths: await readStrengths(tx, scope, ranks),
-    paid: await readPaid(tx, scope, ranks),
+    comparisons: await readComparisons(tx, scope, query.spans ?? SPANS),
+    duels: await readDuels(tx, scope),
+    holders: await readHolders(tx, scope),
+    strengths: await readStrengths(tx, scope),
+    paid: await readPaid(tx, scope),
     advertisers: await readAdvertisers(tx, scope),
     unwatched: await readUnwatched(tx, scope),
     segments: await readSegments(tx, scope),
@@ -97,39 +97,29 @@ async function read(tx: Transaction, query: ReportQuery): Promise<Report> {
 export async function readRequest(
   tx: Transaction,
   query: ReportQuery,
-): Promise<Omit<Scope, 'appOf'> & { readonly now: Date }> {
-  const { timezone, now, today } = await readProject(tx, query.project)
+): Promise<Request & { readonly now: Date }> {
+  const projects = await tx<{ name: string; timezone: string; now: Date; today: Day }[]>`
+    select name, timezone, storerank_now() as now,
+      to_char(storerank_now() at time zone timezone, 'YYYY-MM-DD') as today
+    from project order by name`
+  const { timezone, now, today } = findProject(query.project, projects)
   if (query.to !== undefined && query.to > today) {
     throw new ConfigurationError(
       `${query.to} has not begun: in ${timezone}, where ${query.project} is, it is ${today}.`,
     )
   }
-  const days = listDays(await readRange(tx, query, timezone))
-  const [from = ''] = days
-  const part = await readPart(tx, query)
-  return { project: query.project, timezone, now, days, from, to: days.at(-1) ?? from, ...part }
-}
-
-async function readProject(
-  tx: Transaction,
-  name: string,
-): Promise<{ timezone: string; now: Date; today: Day }> {
-  const rows = await tx<{ name: string; timezone: string; now: Date; today: Day }[]>`
-    select name, timezone, storerank_now() as now,
-      to_char(storerank_now() at time zone timezone, 'YYYY-MM-DD') as today
-    from project order by name`
-  return findProject(name, rows)
+  const { from, to } = await readRange(tx, query, timezone)
+  const days = [from]
+  for (let day = from; day < to; days.push(day)) day = addDays(day, 1)
+  return { project: query.project, timezone, now, days, from, to, ...(await readPart(tx, query)) }
 }
 
 /** @throws ConfigurationError when there is none of that name */
 export function findProject<Row extends { readonly name: string }>(name: string, rows: readonly Row[]): Row {
   const project = rows.find((row) => row.name === name)
   if (project !== undefined) return project
-  const known = nameKnown(
-    name,
-    'Projects',
-    rows.map((row) => row.name),
-  )
+  const names = rows.map((row) => row.name)
+  const known = nameKnown(name, 'Projects', names)
   throw new ConfigurationError(`There is no project ${JSON.stringify(name)}.${known}`)
 }
 
@@ -140,7 +130,7 @@ export class NothingOfProjectError extends ConfigurationError {}
 async function readPart(
   tx: Transaction,
   { project, tag, location }: ReportQuery,
-): Promise<Pick<Scope, 'tag' | 'location'>> {
+): Promise<Pick<Request, 'tag' | 'location'>> {
   if (tag === undefined && location === undefined) return { tag: null, location: null }
   const rows = await tx<{ kind: string; name: string; code: string | null }[]>`
     select distinct 'tag' as kind, unnest(tags) as name, null as code from project_list
@@ -203,13 +193,4 @@ async function readRange(
     )
   }
   return { from, to }
-}
-
-function listDays({ from, to }: { from: Day; to: Day }): Day[] {
-  const length = Math.round((Date.parse(to) - Date.parse(from)) / DAY_MS) + 1
-  return Array.from({ length }, (_, n) => addDays(from, n))
-}
-
-function addDays(day: Day, days: number): Day {
-  return new Date(Date.parse(day) + days * DAY_MS).toISOString().slice(0, 10)
 }

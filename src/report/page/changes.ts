@@ -1,8 +1,7 @@
 /** What changed on the pages of the apps: a row a release, with the words that came and went. */
 import { diffWords } from 'diff'
 import { countOf, formatCount } from '../../text/words.ts'
-import type { Report } from '../model.ts'
-import { type ListingChange, MOST_ANNOTATIONS } from '../model-store.ts'
+import { type ListingChange, MOST_ANNOTATIONS, type Report } from '../model.ts'
 import { nameApp } from '../summary.ts'
 import { showImpacts } from './impacts.ts'
 import { html, type Markup, NOTHING, showDay, showNothing } from './markup.ts'

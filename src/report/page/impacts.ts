@@ -1,7 +1,6 @@
 /** Beside each event what changed with it: against the other keywords, the competitors and everybody. */
 import { countOf, formatDifference, roundToTenths } from '../../text/words.ts'
-import type { Report } from '../model.ts'
-import type { Impact } from '../model-store.ts'
+import type { Impact, Report } from '../model.ts'
 import { nameApp } from '../summary.ts'
 import { html, type Markup, NOTHING, showDay } from './markup.ts'
 import { showTable, toneOf } from './table.ts'

@@ -1,8 +1,7 @@
 /** What the stores show of the apps: their ratings and reviews. */
 import { formatDay } from '../../text/days.js'
 import { formatCount } from '../../text/words.ts'
-import type { Daily, Report } from '../model.ts'
-import type { Ratings, Review } from '../model-store.ts'
+import type { Daily, Ratings, Report, Review } from '../model.ts'
 import { nameApp } from '../summary.ts'
 import { classOfApp, collectMarks, type Figure, showFigure } from './figure.ts'
 import { html, type Markup, NOTHING, showNothing } from './markup.ts'

@@ -3,8 +3,7 @@
  */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Report } from '../../../src/report/model.ts'
-import type { ListingChange } from '../../../src/report/model-store.ts'
+import type { ListingChange, Report } from '../../../src/report/model.ts'
 import { renderPage } from '../../../src/report/page/page.ts'
 import { createReport } from '../../support/report.ts'
 

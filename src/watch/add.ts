@@ -16,7 +16,6 @@ export interface KeywordsToWatch {
   readonly project?: string
   /** One or several, in any spelling. */
   readonly store?: string
-  /** Ids, or addresses of their pages. */
   readonly apps: readonly string[]
   /** Countries in any spelling, or one location by its name or code. */
   readonly location?: string
@@ -47,7 +46,6 @@ export interface WatchedKeywords {
   readonly watched: readonly Watched[]
   /** What a person did not say, and why it is so. */
   readonly defaults: readonly string[]
-  /** What was taken for what, as sentences. */
   readonly understood: readonly string[]
 }
 
@@ -89,7 +87,6 @@ interface InStore {
   readonly byDefault: Set<string>
 }
 
-/** Adds the apps, and says which rows the keywords are in a store. */
 async function readInStore(
   tx: Transaction,
   { places, store, appIds, byDefault }: InStore,
@@ -175,12 +172,10 @@ async function addRow(
 
 /** What a person said of how it is measured; the table has the defaults of the rest. */
 function settingsOf({ every, depth, priority, tags }: KeywordsToWatch): Record<string, Value> {
-  return {
-    ...(every === undefined ? {} : { every }),
-    ...(depth === undefined ? {} : { depth }),
-    ...(priority === undefined ? {} : { priority }),
-    ...(tags.length === 0 ? {} : { tags: tags.flatMap(splitList) }),
-  }
+  const given = { every, depth, priority, tags: tags.length === 0 ? undefined : tags.flatMap(splitList) }
+  return Object.fromEntries(
+    Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  )
 }
 
 function tellStored(
@@ -237,7 +232,6 @@ export interface Proposal {
   readonly locationCode: number
   readonly language: string
   readonly rank: number
-  /** When it was measured last. */
   readonly slot: Date
 }
 

@@ -21,7 +21,6 @@ export interface DiscoverQuery {
   readonly project: string
   /** From the texts of this app alone, and of what ranks on the keywords on which it ranks. */
   readonly app?: string
-  /** Name of a location, or the ISO code of a country. */
   readonly country?: string
   readonly limit: number
   /** Titles from elsewhere, such as a search in the service's listings. */

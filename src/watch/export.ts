@@ -12,12 +12,10 @@ const ROWS_AT_ONCE = 1000
 /** A reader that pauses for longer loses the session. */
 const IDLE_MS = 600_000
 
-/** A watch as text by column; null where it says nothing. */
 type WatchRow = Readonly<Record<string, string | null>>
 
 export interface WatchExport {
   readonly chunks: AsyncIterable<string>
-  /** Counts up while the chunks are read. */
   rows(): number
   close(): Promise<void>
 }

@@ -27,10 +27,8 @@ interface Line {
   readonly raw: string
 }
 
-/** What the file is for, and its rows one by one. */
 export interface FileRows {
   readonly watches: readonly Watch[]
-  /** Sentences on how the file is read. */
   readonly told: readonly string[]
   readonly rows: AsyncIterable<FileRow | RefusedRow>
 }
@@ -84,7 +82,6 @@ async function* chain<Item>(first: Iterable<Item>, rest: AsyncIterable<Item>): A
   yield* rest
 }
 
-/** What no row can say is asked for once. */
 function refuseLacking(file: string, { watches, columns, told }: Form, given: Lacking): void {
   const isHistory = watches.some(({ table }) => table === 'imported_rank')
   if (!isHistory && !watches.some(({ table }) => table === 'keyword_watch')) return
@@ -114,7 +111,6 @@ async function* parseRecords(
   const [, separator] = SEPARATOR_LINE.exec(first) ?? []
   const delimiter = separator ?? findDelimiter(first) ?? delimiterOf(head)
   let broken: { lines?: number } | undefined
-  // The parser throws what keeps the file from being read.
   const parser = pipeline(
     Readable.from(chain([head], rest)),
     parse({
@@ -152,7 +148,6 @@ async function* parseRecords(
   if (broken !== undefined) yield refuse(broken.lines ?? 0, OPEN_QUOTE)
 }
 
-/** The first lines of a text, and the rest of it. */
 async function peek(text: AsyncIterable<string>) {
   const rest = text[Symbol.asyncIterator]()
   let head = ''

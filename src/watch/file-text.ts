@@ -29,7 +29,6 @@ const CHANCE_SHARE = 0.25
 
 export interface WatchFile {
   readonly name: string
-  /** Whether `encoding` was guessed. */
   readonly isGuessed: boolean
   readonly encoding: string
   /** What is left out of it. */
@@ -91,7 +90,6 @@ export async function openWatchFile(
   }
 }
 
-/** The first bytes, in hexadecimal digits. */
 async function readBegin(path: string): Promise<string> {
   for await (const chunk of createReadStream(path, { end: 3 })) return (chunk as Buffer).toString('hex')
   return ''

@@ -12,7 +12,6 @@ import { HEADERS, meantBy, nameOf } from './spellings.ts'
 export type Column =
   | { readonly name: string }
   | { readonly country: string; readonly language: string | null }
-  /** Left out. */
   | null
 
 export interface Form {
@@ -39,10 +38,8 @@ export interface FormContext {
 /** A header stands within the first lines: tools write a title above it. */
 export const HEADER_WITHIN = 10
 
-/** A cell of the header. */
 interface Cell {
   readonly text: string
-  /** As `nameOf` has it. */
   readonly own: string
   /** The column that it names; empty where a person leaves it out, null where it names none. */
   readonly name: string | null
@@ -197,7 +194,6 @@ function tellColumns(file: string, cells: readonly Cell[], columns: readonly Col
   ]
 }
 
-/** Each line is a keyword, where none has more than one cell. */
 function readList(
   file: string,
   head: readonly (readonly string[])[],

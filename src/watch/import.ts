@@ -29,7 +29,6 @@ export interface ImportOptions {
   readonly signal?: AbortSignal
   /** Reads what all watches cost, before and after. */
   readonly readCost?: (db: SqlRunner) => Promise<WatchCost>
-  /** How many rows of the files are dealt with. */
   readonly onProgress?: (rows: number) => void
   /** What the files lack; a project is the only one that there is, unless it is said. */
   readonly lacking?: Lacking
@@ -146,7 +145,6 @@ async function* readFiles(
   }
 }
 
-/** What is known before the first line: places, and the only project. */
 async function readContext(tx: Transaction, { lacking = {}, map = [], history }: ImportOptions) {
   const places = await loadPlaces(tx)
   const [only, other] = await tx<{ name: string }[]>`select name from project order by id limit 2`
@@ -198,7 +196,6 @@ function identityOf({ watch, cells }: FileRow): string {
   return watch.identity.map((name) => cells.get(name) ?? '').join('\u0000')
 }
 
-/** Where one of the rows is at fault, halves find it, and the others are stored. */
 async function storeRows(
   tx: Transaction,
   rows: readonly FileRow[],
@@ -275,7 +272,6 @@ function explainForm(message: string, cells: ReadonlyMap<string, string>): strin
   return `${column} is ${JSON.stringify(value)}, which ${form}${instead}`
 }
 
-/** What is left out, where no trigger of the table says so. */
 function explainMissing(message: string): string | null {
   const [, missing] = /^null value in column "(\w+)"/.exec(message) ?? []
   return missing === undefined ? null : `${missing} is missing`

@@ -1,7 +1,6 @@
 /** The kinds of watches, and of what alerts are made of, as files have them. */
 import { sql } from '../db/sql.ts'
 
-/** Columns that are lists. */
 export const LISTS: readonly string[] = ['tags', 'without']
 const columns = (names: string): readonly string[] => names.split(' ')
 const SETTINGS = ['every', 'priority', 'enabled', 'tags', 'note', 'html'] as const
@@ -67,7 +66,6 @@ export const ALERTS = [
   },
 ] as const
 
-/** Ranks that another tool measured. */
 export const HISTORY = {
   table: 'imported_rank',
   subject: 'keyword',

@@ -113,7 +113,6 @@ export class Places {
     return ['location_name', country?.name ?? nameIn('en', 'region', iso) ?? text]
   }
 
-  /** As people read it. */
   nameOf(store: string, [column, value]: Place): string {
     const iso = column === 'location_code' ? this.#isoOfCode.get(value) : undefined
     return this.#countries.get(`${store} ${iso}`)?.name ?? value
@@ -160,7 +159,6 @@ function shortest(meant: Intl.Locale): string {
   return script === undefined && meant.region === undefined ? 'zh' : `zh-${region}`
 }
 
-/** Reads what is known now: a few hundred rows. */
 export async function loadPlaces(db: SqlRunner): Promise<Places> {
   const countries = await db<Country[]>`
     select store, code::text, name, country_iso_code as iso from location

@@ -20,10 +20,8 @@ export interface Probed {
   /** Of the best own app; null: not among the first `depth`. */
   readonly rank: number | null
   readonly depth: number | null
-  /** Competitors in the first ten. */
   readonly competitors: number
   readonly results: number | null
-  /** The title of the first app. */
   readonly first: string | null
 }
 

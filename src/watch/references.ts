@@ -22,9 +22,7 @@ export interface LoadedReferences extends Readonly<typeof NONE> {
 interface List {
   readonly count: keyof typeof NONE
   readonly table: 'location' | 'language' | 'category'
-  /** As rows of the table. */
   readonly fetched: Promise<readonly object[]>
-  /** The rows of the table that they replace. */
   readonly replaced: Statement
   /** The service as it is specified does not have it: it would be missed, and asked for, every day. */
   readonly mayLack?: boolean

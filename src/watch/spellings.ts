@@ -85,12 +85,10 @@ export const meantBy = <Meant extends string>(
 const STORE_OF = meantBy(STORES)
 const TRUTH_OF = meantBy(TRUTHS)
 
-/** Null where it is no store that is known. */
 export function storeOf(text: string): Store | null {
   return STORE_OF.get(keyOf(text)) ?? null
 }
 
-/** Null where it says neither. */
 export function truthOf(text: string): boolean | null {
   const found = TRUTH_OF.get(keyOf(text))
   return found === undefined ? null : found === 'true'

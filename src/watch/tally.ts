@@ -21,7 +21,6 @@ export const PROBLEMS_SHOWN = 10
 const MOST_REFUSALS = 1_000
 
 export class Tally {
-  /** The tables that the files are for. */
   readonly tables = new Set<Watch['table']>()
   /** Those of them that have rows of their own: an app may be mentioned beside a keyword alone. */
   readonly listed = new Set<Watch['table']>()
@@ -58,7 +57,6 @@ export class Tally {
     return added + changed + unchanged + unranked + refusedCount
   }
 
-  /** Whether it is a row to store. */
   take(row: FileRow | RefusedRow): row is FileRow {
     if ('reason' in row) {
       this.refuse(row)
@@ -112,7 +110,6 @@ export class Tally {
       }),
       /** What keeps watches of these projects from being measured. */
       problems: [...problems, ...this.twins].slice(0, PROBLEMS_SHOWN),
-      /** Only the first ones, in the order of the files. */
       refused: this.#refused.toSorted(
         (a, b) => files.indexOf(a.file) - files.indexOf(b.file) || a.line - b.line,
       ),
@@ -147,7 +144,6 @@ const ODDITIES: readonly Oddity[] = [
   },
 ]
 
-/** The bytes of windows-1252 by their letters. */
 const BYTES = new Map(
   Array.from({ length: 256 }, (_, byte) => [
     new TextDecoder('windows-1252').decode(Uint8Array.of(byte)),

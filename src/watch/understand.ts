@@ -2,7 +2,6 @@
 import type { Places } from './places.ts'
 import { appOf, dayOf, numberOf, splitList, storeOf, truthOf } from './spellings.ts'
 
-/** What a person says of what the files lack: as a cell would. */
 export interface Lacking {
   readonly project?: string | undefined
   /** The one that there is, where none is said. */

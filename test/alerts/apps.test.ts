@@ -108,40 +108,40 @@ test('a page whose app left the store is told of, and its return', async () => {
   assert.deepEqual(await list.look(), ['listing_changed 03-02 1001 -→-', 'listing_changed 03-03 1001 -→-'])
 })
 
+/** What days took, of all projects or of one. */
+const spend = (micros: number, { from = '2026-02-28', to = from, reserved = 0, scope = 0 } = {}) => list.sql`
+  insert into spend (scope, begins_at, ends_at, reserved_micros, charged_micros, refunded_micros,
+    duplicate_micros, adjusted_micros, tasks_charged)
+  select ${scope}, d, d + interval '1 day', ${reserved}, ${micros}, 0, 0, 0, 1
+  from generate_series(${from}::timestamptz, ${to}, '1 day') d`
+
+const balance = (micros: number, at: string) =>
+  list.sql`insert into account_usage (fetched_at, login, balance_micros, prices)
+    values (${at}, 'me', ${micros}, '[]')`
+
 describe('what goes by the clock', () => {
   test('a budget at P percent is told once in its period', async () => {
     await list.addKeyword()
     await list.sql`update project set daily_usd = 1, monthly_usd = 10`
     await list.addRule({ kind: 'budget_used', threshold: 80 })
-    const spend = async (micros: number) => {
-      await list.sql`
-        insert into spend (scope, begins_at, ends_at, reserved_micros, charged_micros, refunded_micros,
-          duplicate_micros, adjusted_micros, tasks_charged)
-        select d.scope, d.begins_at, d.ends_at, 0, ${micros}, 0, 0, 0, 1
-        from project p, money_days(p.id, storerank_now()) d where d.scope = p.id`
-    }
-    await spend(700_000)
+    const [project] = await list.sql<{ id: number }[]>`select id from project`
+    const charge = (micros: number, day = 1) =>
+      spend(micros, { scope: project?.id ?? 0, from: `2026-03-0${day} 00:00+00` })
+    await charge(700_000)
     assert.deepEqual(await list.look(), [])
-    await spend(100_000)
+    await charge(100_000)
     assert.deepEqual(await list.look(), ['budget_used 03-01 -→80'])
-    await spend(100_000)
+    await charge(100_000)
     assert.deepEqual(await list.look(), [])
     await list.setNow('2026-03-02 06:00+00')
-    await spend(900_000)
+    await charge(900_000, 2)
     assert.deepEqual(await list.look(), ['budget_used 03-02 -→90'])
   })
 
   test('a balance for fewer than D days is told once until it was enough', async () => {
     await list.addKeyword()
     await list.addRule({ kind: 'balance_low', threshold: 5 })
-    await list.sql`
-      insert into spend (scope, begins_at, ends_at, reserved_micros, charged_micros, refunded_micros,
-        duplicate_micros, adjusted_micros, tasks_charged)
-      select 0, d, d + interval '1 day', 0, 1000000, 0, 0, 0, 1
-        from generate_series('2026-02-20'::timestamptz, '2026-03-04', '1 day') d`
-    const balance = (micros: number, at: string) =>
-      list.sql`insert into account_usage (fetched_at, login, balance_micros, prices)
-        values (${at}, 'me', ${micros}, '[]')`
+    await spend(1_000_000, { from: '2026-02-20', to: '2026-03-04' })
     await balance(9_000_000, '2026-03-01 05:00+00')
     assert.deepEqual(await list.look(), [])
     await balance(4_000_000, '2026-03-01 05:30+00')
@@ -158,26 +158,19 @@ describe('what goes by the clock', () => {
   test('a balance that is low by dearer days or by what is reserved is told once', async () => {
     await list.addKeyword()
     await list.addRule({ kind: 'balance_low', threshold: 5 })
-    const cost = (micros: number, reserved = 0) => list.sql`
-      insert into spend (scope, begins_at, ends_at, reserved_micros, charged_micros, refunded_micros,
-        duplicate_micros, adjusted_micros, tasks_charged)
-      values (0, '2026-02-28', '2026-03-01', ${reserved}, ${micros}, 0, 0, 0, 1)`
-    const balance = (micros: number, at: string) =>
-      list.sql`insert into account_usage (fetched_at, login, balance_micros, prices)
-        values (${at}, 'me', ${micros}, '[]')`
-    await cost(2_000_000)
+    await spend(2_000_000)
     await balance(7_000_000, '2026-03-01 02:00+00')
     await balance(6_500_000, '2026-03-01 03:00+00')
     await balance(6_000_000, '2026-03-01 04:00+00')
     assert.deepEqual(await list.look(), [])
-    await cost(0, 2_000_000)
+    await spend(0, { reserved: 2_000_000 })
     assert.equal((await list.look()).length, 1)
     for (const at of ['2026-03-01 05:00+00', '2026-03-01 05:30+00']) {
       await balance(6_000_000, at)
       assert.deepEqual(await list.look(), [])
     }
     for (const dearer of [400_000, 400_000, 2_000_000]) {
-      await cost(dearer)
+      await spend(dearer)
       assert.deepEqual(await list.look(), [])
     }
   })

@@ -9,7 +9,7 @@ import { UnavailableError } from '../../src/errors.ts'
 import { Secret } from '../../src/secret.ts'
 import { createDeliveries, NEW, OLD, receive, settings } from '../support/deliveries.ts'
 import { lasting } from '../support/lasting.ts'
-import { startMailServer } from '../support/receivers.ts'
+import { type MailServer, startMailServer } from '../support/receivers.ts'
 
 const world = lasting(createDeliveries)
 let db: Database
@@ -172,6 +172,11 @@ describe('Slack', () => {
   })
 })
 
+const mailBy = ({ url }: MailServer, smtpFrom = 'ranks@example.com') => ({
+  ...settings,
+  smtpUrl: new Secret(url),
+  smtpFrom,
+})
 const addMail = (fields: Record<string, unknown>) =>
   world.addChannel({ kind: 'email', secret_variable: null, ...fields })
 
@@ -183,7 +188,7 @@ describe('an e-mail', () => {
     await world.addRule({ name: 'late <jobs>' })
     await world.addEvent('track', { rule: 'late <jobs>' })
     await world.gather()
-    const mail = { ...settings, smtpUrl: new Secret(server.url), smtpFrom: 'Acme: ranks <ranks@example.com>' }
+    const mail = mailBy(server, 'Acme: ranks <ranks@example.com>')
     assert.equal(await world.deliver(id, { settings: mail }), 0)
     assert.match(
       (await world.states())[0] ?? '',
@@ -211,7 +216,7 @@ test('a digest by e-mail has the page with it, and goes without after three fail
   t.after(() => server.close())
   const id = await addMail({ address: 'ann@example.com', digest: 'daily', report: true })
   await world.addRule()
-  const mail = { ...settings, smtpUrl: new Secret(server.url), smtpFrom: 'ranks@example.com' }
+  const mail = mailBy(server)
   const sendTimes = async (times: number) => {
     for (let time = 0; time < times; time += 1) {
       await world.isDueNow()
@@ -241,7 +246,7 @@ test('an e-mail that not all addresses get is told of in watch_problem, and goes
   const id = await addMail({ address: "ann.o'neil@example.com, bob@example.com" })
   await world.addRule()
   await world.addEvent('track')
-  const mail = { ...settings, smtpUrl: new Secret(server.url), smtpFrom: 'ranks@example.com' }
+  const mail = mailBy(server)
   await world.gather({ settings: mail })
   assert.equal(await world.deliver(id, { settings: mail }), 1)
   assert.deepEqual(await world.states(), [

@@ -29,33 +29,82 @@ const measureDays = async (ranks: readonly (number | null)[], from = 1) => {
   }
 }
 
+type Rule = Parameters<typeof list.addRule>[0]
+
 const watchOne = async () => {
   await list.addKeyword()
   await list.addApp()
 }
 
+/** What is told of the own app by rules, of its ranks from 1 March on. */
+const CASES: Readonly<Record<string, readonly [rules: Rule[], ranks: (number | null)[], told: string[]]>> = {
+  'a rank that moved is told from the threshold of its band on, once': [
+    [{ kind: 'rank_moved', threshold: 2, threshold_11_to_30: 5, threshold_beyond: 20 }],
+    [4, 5, 7, 11, 12, 16, 22, 40, 59, 35],
+    ['03-03 5→7', '03-04 7→11', '03-07 16→22', '03-08 22→40', '03-10 59→35'],
+  ],
+  'a rank that moved is not told when either end was not measured': [
+    [{ kind: 'rank_moved', threshold: 1 }],
+    [4, null, 40, null, 4],
+    [],
+  ],
+  'a rank that moved is told up and down, by the direction of the rule': [
+    [
+      { kind: 'rank_moved', name: 'falls', threshold: 3, direction: 'down' },
+      { kind: 'rank_moved', name: 'rises', threshold: 3, direction: 'up' },
+    ],
+    [10, 20, 10],
+    ['falls 03-02 10→20', 'rises 03-03 20→10'],
+  ],
+  'a rank that moved against 7 days before is told once, and not again on each of the days after': [
+    [{ kind: 'rank_moved', threshold: 5, compared_with: '7 days' }],
+    [3, 3, 3, 3, 3, 3, 3, 3, 20, 20, 20, 20, 20, 20, 20, 20, 20],
+    ['03-09 3→20'],
+  ],
+  'a rank that moved against the best of the window is told until there is a new best': [
+    [{ kind: 'rank_moved', threshold: 5, compared_with: 'best', window_days: 10 }],
+    [7, 4, 6, 9, 12, 14, 3, 10],
+    ['03-04 4→9', '03-08 3→10'],
+  ],
+  'a rank that moved against a fixed base is told once until it was within reach again': [
+    [{ kind: 'rank_moved', threshold: 5, compared_with: 'base', base: 3 }],
+    [3, 9, 12, null, 4, 20],
+    ['03-02 3→9', '03-06 3→20'],
+  ],
+  'the top N is entered and left': [
+    [
+      { kind: 'top_crossed', top: 10 },
+      { kind: 'top_crossed', name: 'left', top: 10, direction: 'down' },
+    ],
+    [12, 10, 11, 0, 9, 0, null, 3],
+    ['left 03-03 10→11', 'left 03-06 9→-', '03-02 12→10', '03-03 10→11', '03-05 -→9', '03-06 9→-'],
+  ],
+  'a keyword that is not measured for N days is told once, and again after it was measured': [
+    [{ kind: 'not_measured', threshold: 2 }],
+    [3, null, null, null, null, 4, null, null],
+    ['03-03 -→-', '03-08 -→-'],
+  ],
+  'a keyword that is never measured is told N days after it began to be followed': [
+    [{ kind: 'not_measured', threshold: 3 }],
+    [null, null, null, null],
+    ['03-03 -→-'],
+  ],
+}
+
+for (const [title, [rules, ranks, told]] of Object.entries(CASES)) {
+  test(title, async () => {
+    await watchOne()
+    for (const rule of rules) await list.addRule(rule)
+    await measureDays(ranks)
+    const found = (await list.look()).map((line) =>
+      line.replace(/ yoga( 1001)?/, '').replace(/^[a-z]+_[a-z]+ /, ''),
+    )
+    assert.deepEqual(found, told)
+    assert.deepEqual(await list.look(), [], 'once')
+  })
+}
+
 describe('a rank that moved', () => {
-  test('is told from the threshold of its band on, once', async () => {
-    await watchOne()
-    await list.addRule({ kind: 'rank_moved', threshold: 2, threshold_11_to_30: 5, threshold_beyond: 20 })
-    await measureDays([4, 5, 7, 11, 12, 16, 22, 40, 59, 35])
-    assert.deepEqual(await list.look(), [
-      'rank_moved 03-03 yoga 1001 5→7',
-      'rank_moved 03-04 yoga 1001 7→11',
-      'rank_moved 03-07 yoga 1001 16→22',
-      'rank_moved 03-08 yoga 1001 22→40',
-      'rank_moved 03-10 yoga 1001 59→35',
-    ])
-    assert.deepEqual(await list.look(), [])
-  })
-
-  test('is not told when either end was not measured', async () => {
-    await watchOne()
-    await list.addRule({ kind: 'rank_moved', threshold: 1 })
-    await measureDays([4, null, 40, null, 4])
-    assert.deepEqual(await list.look(), [])
-  })
-
   test('is told of a fall out of the depth as far as the depth reaches, and not beyond it', async () => {
     await watchOne()
     await list.addRule({ kind: 'rank_moved', threshold: 30 })
@@ -73,35 +122,6 @@ describe('a rank that moved', () => {
     await list.setNow('2026-03-02 06:00+00')
     await list.capture('yoga', slotOf(2), withRanks({}), { reason: '1 item could not be read' })
     assert.deepEqual(await list.look(), [])
-  })
-
-  test('up and down, by the direction of the rule', async () => {
-    await watchOne()
-    await list.addRule({ kind: 'rank_moved', name: 'falls', threshold: 3, direction: 'down' })
-    await list.addRule({ kind: 'rank_moved', name: 'rises', threshold: 3, direction: 'up' })
-    await measureDays([10, 20, 10])
-    assert.deepEqual(await list.look(), ['falls 03-02 yoga 1001 10→20', 'rises 03-03 yoga 1001 20→10'])
-  })
-
-  test('against 7 days before is told once, and not again on each of the days after', async () => {
-    await watchOne()
-    await list.addRule({ kind: 'rank_moved', threshold: 5, compared_with: '7 days' })
-    await measureDays([3, 3, 3, 3, 3, 3, 3, 3, 20, 20, 20, 20, 20, 20, 20, 20, 20])
-    assert.deepEqual(await list.look(), ['rank_moved 03-09 yoga 1001 3→20'])
-  })
-
-  test('against the best of the window, until there is a new best', async () => {
-    await watchOne()
-    await list.addRule({ kind: 'rank_moved', threshold: 5, compared_with: 'best', window_days: 10 })
-    await measureDays([7, 4, 6, 9, 12, 14, 3, 10])
-    assert.deepEqual(await list.look(), ['rank_moved 03-04 yoga 1001 4→9', 'rank_moved 03-08 yoga 1001 3→10'])
-  })
-
-  test('against a fixed base, once until it was within reach again', async () => {
-    await watchOne()
-    await list.addRule({ kind: 'rank_moved', threshold: 5, compared_with: 'base', base: 3 })
-    await measureDays([3, 9, 12, null, 4, 20])
-    assert.deepEqual(await list.look(), ['rank_moved 03-02 yoga 1001 3→9', 'rank_moved 03-06 yoga 1001 3→20'])
   })
 
   test('of an hourly keyword is told once a move, and not each hour for a day', async () => {
@@ -175,21 +195,6 @@ describe('a rank that moved', () => {
 })
 
 describe('the top N', () => {
-  test('is entered and left', async () => {
-    await watchOne()
-    await list.addRule({ kind: 'top_crossed', top: 10 })
-    await list.addRule({ kind: 'top_crossed', name: 'left', top: 10, direction: 'down' })
-    await measureDays([12, 10, 11, 0, 9, 0, null, 3])
-    assert.deepEqual(await list.look(), [
-      'left 03-03 yoga 1001 10→11',
-      'left 03-06 yoga 1001 9→-',
-      'top_crossed 03-02 yoga 1001 12→10',
-      'top_crossed 03-03 yoga 1001 10→11',
-      'top_crossed 03-05 yoga 1001 -→9',
-      'top_crossed 03-06 yoga 1001 9→-',
-    ])
-  })
-
   test('is not left because it was looked at less deep', async () => {
     await watchOne()
     await list.addRule({ kind: 'top_crossed', top: 50 })
@@ -228,24 +233,6 @@ describe('a competitor', () => {
       await list.capture('yoga', slotOf(day), withRanks({ 1001: own, 1002: rival }))
     }
     assert.deepEqual(await list.look(), ['overtaken 03-08 yoga 1001 behind 1002 5→6'])
-  })
-})
-
-describe('a keyword that is not measured', () => {
-  test('for N days is told once, with the reason, and again after it was measured', async () => {
-    await watchOne()
-    await list.addRule({ kind: 'not_measured', threshold: 2 })
-    await measureDays([3, null, null, null, null, 4, null, null])
-    assert.deepEqual(await list.look(), ['not_measured 03-03 yoga -→-', 'not_measured 03-08 yoga -→-'])
-    const [event] = await list.sql`select detail from alert_event order by slot`
-    assert.deepEqual(event?.detail, { gap: 'failed', reason: 'no result', days: 2 })
-  })
-
-  test('ever is told N days after it began to be followed', async () => {
-    await watchOne()
-    await list.addRule({ kind: 'not_measured', threshold: 3 })
-    await measureDays([null, null, null, null])
-    assert.deepEqual(await list.look(), ['not_measured 03-03 yoga -→-'])
   })
 })
 

@@ -4,8 +4,8 @@
  */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo, Server } from 'node:net'
+import type { RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { describe, test } from 'node:test'
 import { pino } from 'pino'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
@@ -14,17 +14,13 @@ import { send } from '../../src/alerts/send.ts'
 import { sendHeartbeat } from '../../src/monitor/heartbeat.ts'
 import { Secret } from '../../src/secret.ts'
 import { describeTrouble } from '../../src/trouble.ts'
+import { receive } from '../support/deliveries.ts'
 import { CHANNEL, MESSAGE, NO_ALERT_SETTINGS } from '../support/message.ts'
+import { startReceiver } from '../support/receivers.ts'
 
 const PATH = '/services/T0000000/B0000000/a-secret-of-the-path'
 const PASSWORD = 'the-password-of-the-mail'
 const SECRET = `whsec_${randomBytes(24).toString('base64')}`
-
-async function listen(t: { after(run: () => void): void }, server: Server): Promise<number> {
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
-  t.after(() => server.close())
-  return (server.address() as AddressInfo).port
-}
 
 /** What a sender throws, as a channel of each kind that goes by HTTP, by the address. */
 async function refusedAt(address: string): Promise<Error> {
@@ -82,13 +78,10 @@ describe('a receiver', () => {
 
   test('that answers with a status is told with what it says', async (t) => {
     let answer: RequestListener = () => {}
-    const port = await listen(
-      t,
-      createServer((request, response) => answer(request, response)),
-    )
+    const { url } = await receive(t, (request, response) => answer(request, response))
     for (const [status, body, says] of ANSWERS) {
       answer = (_, response) => response.writeHead(status).end(body)
-      assertTold(await refusedAt(`http://127.0.0.1:${port}${PATH}`), 'The receiver', says)
+      assertTold(await refusedAt(new URL(PATH, url).href), 'The receiver', says)
     }
   })
 })
@@ -145,16 +138,16 @@ describe('a mail server', () => {
   })
 })
 
-test('a heartbeat that is refused is logged with what its receiver says, without its address', async (t) => {
+test('a heartbeat that is refused is logged with what its receiver says, without its address', async () => {
   const lines: { reason: string; httpStatus?: number }[] = []
   const log = pino({}, { write: (line) => lines.push(JSON.parse(line)) })
-  const server = createServer((_, response) =>
+  const { url, close } = await startReceiver((_, response) =>
     response.writeHead(404).end(`The workflow at ${PATH} must be active`),
   )
-  const port = await listen(t, server)
-  await sendHeartbeat(new Secret(`http://127.0.0.1:${port}${PATH}`), log)
-  await new Promise((done) => server.close(done))
-  await sendHeartbeat(new Secret(`http://127.0.0.1:${port}${PATH}`), log)
+  const address = new Secret(new URL(PATH, url).href)
+  await sendHeartbeat(address, log)
+  await close()
+  await sendHeartbeat(address, log)
   assert.deepEqual(
     lines.map(({ reason }) => reason),
     [

@@ -158,12 +158,21 @@ test('a quote that is not closed is told with its line; what stands before it is
   }
 })
 
-test('a header may be in any case, with spaces, and after Excel’s line of its separator', async () => {
-  const file =
-    'sep=;\r\nProject;Store;KEYWORD;Location ' +
-    'Code;language-code\r\nfitness;ios_store;yoga;2840;en\r\nx;y;z;1;en\r\n'
-  const { added, refused } = await load(file)
-  assert.deepEqual([added, refused[0]?.line], [1, 4])
+test('a file comes in as spreadsheets write it', async () => {
+  const row = (n: number) => `fitness,ios_store,yoga ${n},2840,en`
+  const semicolons = (line: string) => `${line.replaceAll(',', ';')};;;\n`
+  const spelt = 'sep=;\r\nProject;Store;KEYWORD;Location Code;language-code\r\n'
+  for (const [file, added] of [
+    [`${HEADER}\r\n${row(1)}\n${row(2)}\r${row(3)}\r\n`, 3],
+    [[HEADER, row(4), row(5)].map(semicolons).join(''), 2],
+    [csv(`${HEADER},,`, row(6), `${row(7)},,`), 2],
+    // Of files that were put together each has its first line.
+    [csv(HEADER, row(8), HEADER, row(9)), 2],
+    [`${spelt}fitness;ios_store;calm;2840;en\r\n`, 1],
+  ] as const)
+    assert.deepEqual(await counts(file), [added, 0, 0, 0], file)
+  // Excel's line of its separator is a line.
+  assert.equal((await load(`${spelt}x;y;z;1;en\r\n`)).refused[0]?.line, 3)
 })
 
 test('a file that cannot be read to its end is told with the reason', async () => {
@@ -238,19 +247,6 @@ test('a stop is obeyed between two pieces: what is stored stays, and the same fi
   const done = await importWatches(db, file, { signal: stopping.signal, onProgress: () => stopping.abort() })
   assert.deepEqual([done.isStopped, done.added], [true, 5_000])
   assert.deepEqual(await counts(file), [200, 0, 5_000, 0])
-})
-
-test('lines may end in several ways, and have semicolons or commas behind them', async () => {
-  const row = (n: number) => `fitness,ios_store,yoga ${n},2840,en`
-  assert.deepEqual(await counts(`${HEADER}\r\n${row(1)}\n${row(2)}\r${row(3)}\r\n`), [3, 0, 0, 0])
-  const semicolons = (line: string) => `${line.replaceAll(',', ';')};;;\n`
-  assert.deepEqual(await counts([HEADER, row(4), row(5)].map(semicolons).join('')), [2, 0, 0, 0])
-  assert.deepEqual(await counts(csv(`${HEADER},,`, row(6), `${row(7)},,`)), [2, 0, 0, 0])
-})
-
-test('of files that were put together each has its first line', async () => {
-  const file = csv(HEADER, ...keywords(1))
-  assert.deepEqual(await counts(`${file}${csv(HEADER, ...keywords(1, 2))}`), [2, 0, 0, 0])
 })
 
 test('a file whose lines stand in quotes as a whole is refused with what to do', async () => {

@@ -109,11 +109,11 @@ test('a page whose app left the store is told of, and its return', async () => {
 })
 
 /** What days took, of all projects or of one. */
-const spend = (micros: number, { from = '2026-02-28', to = from, reserved = 0, scope = 0 } = {}) => list.sql`
+const spend = (micros: number, { from = '2026-02-28', to = '', reserved = 0, scope = 0 } = {}) => list.sql`
   insert into spend (scope, begins_at, ends_at, reserved_micros, charged_micros, refunded_micros,
     duplicate_micros, adjusted_micros, tasks_charged)
   select ${scope}, d, d + interval '1 day', ${reserved}, ${micros}, 0, 0, 0, 1
-  from generate_series(${from}::timestamptz, ${to}, '1 day') d`
+  from generate_series(${from}::timestamptz, ${to || from}, '1 day') d`
 
 const balance = (micros: number, at: string) =>
   list.sql`insert into account_usage (fetched_at, login, balance_micros, prices)

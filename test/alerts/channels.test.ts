@@ -1,32 +1,27 @@
 /** What a channel lacks is told, and goes when it is mended; what was told stays told when it is deleted. */
 import assert from 'node:assert/strict'
-import { before, beforeEach, describe, test } from 'node:test'
-import type { Database } from '../../src/db/database.ts'
+import { beforeEach, describe, test } from 'node:test'
 import { RejectedError, UnavailableError } from '../../src/errors.ts'
 import { createDeliveries, receive } from '../support/deliveries.ts'
 import { lasting } from '../support/lasting.ts'
 
 const world = lasting(createDeliveries)
-let db: Database
-before(async () => {
-  db = world.db
-})
 beforeEach(() => world.reset())
 
 test('a project that cannot be looked at is an error, and keeps no other from being told', async (t) => {
   const id = await world.addChannel({ address: 'https://example.com' })
   await world.addRule()
   await world.addEvent('track')
-  await db.sql`insert into project (name) values ('broken')`
-  await db.sql`insert into alert_rule (project, name, kind, threshold)
+  await world.sql`insert into project (name) values ('broken')`
+  await world.sql`insert into alert_rule (project, name, kind, threshold)
     values ('broken', 'moved', 'rank_moved', 1)`
-  await db.sql`insert into alert_due (project_id, slot, target_ids) select id, date_trunc('day', now()), '{1}'
+  await world.sql`insert into alert_due (project_id, slot, target_ids) select id, date_trunc('day', now()), '{1}'
     from project where name = 'broken'`
-  await db.sql`
+  await world.sql`
     create function refuse_to_look() returns trigger language plpgsql as $$ begin raise 'broken'; end $$`
-  await db.sql`create trigger refuse before delete on alert_due
+  await world.sql`create trigger refuse before delete on alert_due
     for each row execute function refuse_to_look()`
-  t.after(() => db.sql`drop function refuse_to_look() cascade`)
+  t.after(() => world.sql`drop function refuse_to_look() cascade`)
   await assert.rejects(world.gather(), /broken/)
   assert.deepEqual(await world.states(), ['pending 0'])
   assert.equal(await world.deliver(id, { send: async () => null }), 1)
@@ -34,10 +29,10 @@ test('a project that cannot be looked at is an error, and keeps no other from be
 
 test('what waits for a digest is kept while its channel is disabled, and no new event is', async () => {
   const id = await world.addWaiting({ address: 'https://example.com', digest: 'weekly' })
-  await db.sql`update alert_channel set enabled = false`
+  await world.sql`update alert_channel set enabled = false`
   await world.addEvent('collect')
   await world.gather()
-  await db.sql`update alert_channel set enabled = true`
+  await world.sql`update alert_channel set enabled = true`
   await world.gather()
   const told: number[] = []
   const send: typeof import('../../src/alerts/send.ts').send = async (_channel, { content }) => {
@@ -46,7 +41,7 @@ test('what waits for a digest is kept while its channel is disabled, and no new 
   }
   await world.deliver(id, { send })
   assert.ok(told.includes(1))
-  const held = await db.sql`select subject from alert_event where held_back = 'channel'`
+  const held = await world.sql`select subject from alert_event where held_back = 'channel'`
   assert.deepEqual(
     held.map((row) => row.subject),
     ['collect'],
@@ -63,18 +58,18 @@ test('a project that names a channel has digests without a rule, less what it le
   }
   assert.deepEqual(await world.gather(), [])
   await assert.rejects(
-    Promise.resolve(db.sql`update project set digest_channel = 'opps'`),
+    Promise.resolve(world.sql`update project set digest_channel = 'opps'`),
     /There is no channel "opps"\. Did you mean ops\?/,
   )
-  await db.sql`update project set digest_channel = 'ops'`
+  await world.sql`update project set digest_channel = 'ops'`
   assert.deepEqual(await world.gather(), [id])
-  const [digest] = await db.sql<{ day: number }[]>`
+  const [digest] = await world.sql<{ day: number }[]>`
     select extract(day from digest_at at time zone 'Asia/Tokyo')::integer as day from alert_message`
   assert.equal(digest?.day, 1)
   assert.equal(await world.deliver(id, { send }), 1)
   assert.deepEqual(told, [['Nothing yet: There is nothing to rank: watch a keyword or a chart, and an app.']])
   assert.deepEqual(await world.problems(), [])
-  await db.sql`update alert_channel set digest = 'instant'`
+  await world.sql`update alert_channel set digest = 'instant'`
   assert.deepEqual(await world.problems(), ['digest_without_time'])
 })
 
@@ -88,20 +83,20 @@ describe('a channel', () => {
 
   test('whose receiver took a test has no problem any more, and tries at once what waits', async () => {
     const { id, send } = await failing()
-    await db.sql`update alert_message set give_up_at = clock_timestamp(), next_at = clock_timestamp()`
+    await world.sql`update alert_message set give_up_at = clock_timestamp(), next_at = clock_timestamp()`
     await world.deliver(id, { send })
     await world.addEvent('collect')
     await world.gather()
     await world.deliver(id, { send })
     assert.deepEqual(await world.problems(), ['delivery_dead', 'delivery_failing'])
-    const [failure] = await db.sql`select message from watch_problem where problem = 'delivery_failing'`
+    const [failure] = await world.sql`select message from watch_problem where problem = 'delivery_failing'`
     assert.match(
       failure?.message,
       /^1 message waits for the channel "ops"\. The last attempt failed: not now\. It is tried next at 20/,
     )
     assert.match(failure?.message, / UTC, and given up after 20\d\d-.* UTC: .*: storerank alerts test ops\.$/)
     assert.deepEqual(await world.gather(), [])
-    await db.sql`update alert_channel set tested_at = clock_timestamp()`
+    await world.sql`update alert_channel set tested_at = clock_timestamp()`
     assert.deepEqual(await world.gather(), [id])
     assert.equal(await world.deliver(id, { send: async () => null }), 1)
     assert.deepEqual(await world.problems(), [])
@@ -117,7 +112,7 @@ describe('a channel', () => {
     while (wishes.length > 0) {
       await world.isDueNow()
       await world.deliver(id)
-      const [row] = await db.sql`
+      const [row] = await world.sql`
         select round(extract(epoch from next_at - clock_timestamp()) / 3600, 1)::float8 as hours
           from alert_message`
       hours.push(row?.hours)
@@ -140,11 +135,11 @@ describe('a channel', () => {
     }
     await world.deliver(id)
     assert.equal(receiver.received.length, 1)
-    assert.equal((await db.sql`select from alert_channel where enabled`).length, 0)
+    assert.equal((await world.sql`select from alert_channel where enabled`).length, 0)
     await world.isDueNow()
     assert.deepEqual(await world.gather(), [])
     assert.equal(await world.deliver(id), 0)
-    const [problem, ...others] = await db.sql`select problem, message from watch_problem`
+    const [problem, ...others] = await world.sql`select problem, message from watch_problem`
     assert.deepEqual([problem?.problem, others], ['receiver_gone', []])
     assert.equal(
       problem?.message,
@@ -155,7 +150,7 @@ describe('a channel', () => {
         "update alert_rule set channel = null where channel = 'ops'.",
     )
     status = 204
-    await db.sql`update alert_channel set enabled = true`
+    await world.sql`update alert_channel set enabled = true`
     assert.deepEqual(await world.gather(), [id])
     assert.deepEqual(await world.problems(), ['delivery_failing'])
     assert.equal(await world.deliver(id), 2)
@@ -167,7 +162,7 @@ describe('a channel', () => {
   test('whose address was corrected while the old one answered stays enabled', async () => {
     const id = await world.addWaiting({ address: 'https://example.com/old' })
     const send = async () => {
-      await db.sql`update alert_channel set address = 'https://example.com/new'`
+      await world.sql`update alert_channel set address = 'https://example.com/new'`
       throw new RejectedError('It wants no more.', 410)
     }
     await world.deliver(id, { send })
@@ -179,15 +174,15 @@ describe('a channel', () => {
   test('whose messages were given up sends them again under their ids, before what came later', async () => {
     const { id, send } = await failing()
     const giveUp = async () => {
-      await db.sql`update alert_message set give_up_at = clock_timestamp(), next_at = clock_timestamp()`
+      await world.sql`update alert_message set give_up_at = clock_timestamp(), next_at = clock_timestamp()`
       await world.deliver(id, { send })
     }
     await giveUp()
     await world.addEvent('collect')
     await world.gather()
     const again = (from: string) =>
-      db.sql`update alert_channel set retry_from = clock_timestamp() - ${from}::interval where name = 'ops'`
-    await db.sql`update alert_message set ended_at = clock_timestamp() - interval '8 days'
+      world.sql`update alert_channel set retry_from = clock_timestamp() - ${from}::interval where name = 'ops'`
+    await world.sql`update alert_message set ended_at = clock_timestamp() - interval '8 days'
       where state = 'dead'`
     await again('7 days')
     assert.deepEqual(await world.states(), ['dead 2 not now', 'pending 0'])
@@ -203,7 +198,7 @@ describe('a channel', () => {
         return null
       },
     })
-    const messages = await db.sql`select id from alert_message order by created_at`
+    const messages = await world.sql`select id from alert_message order by created_at`
     assert.deepEqual(told, [`${messages[0]?.id} track`, `${messages[1]?.id} collect`])
   })
 
@@ -214,7 +209,7 @@ describe('a channel', () => {
     assert.deepEqual(await world.states(), [
       'pending 1 storerank could not write the message: Invalid string length.',
     ])
-    await db.sql`update alert_message set give_up_at = clock_timestamp(), next_at = clock_timestamp()`
+    await world.sql`update alert_message set give_up_at = clock_timestamp(), next_at = clock_timestamp()`
     await world.deliver(id, { send })
     assert.match((await world.states())[0] ?? '', /^dead /)
   })
@@ -222,15 +217,15 @@ describe('a channel', () => {
   test('of a project that is disabled is told of nothing that goes by the clock', async () => {
     await world.addChannel({ address: 'https://example.com', digest: 'daily' })
     await world.addRule({ kind: 'outage', threshold: null })
-    await db.sql`
+    await world.sql`
       insert into service_status (api, endpoint, status, since, checked_at)
       values ('app_data', '', 'major_outage', clock_timestamp(), clock_timestamp())`
-    await db.sql`update project set enabled = false`
+    await world.sql`update project set enabled = false`
     assert.deepEqual(await world.gather(), [])
-    assert.equal((await db.sql`select from alert_event`).length, 0)
-    await db.sql`update project set enabled = true`
+    assert.equal((await world.sql`select from alert_event`).length, 0)
+    await world.sql`update project set enabled = true`
     assert.equal((await world.gather()).length, 1)
-    assert.equal((await db.sql`select from alert_event`).length, 1)
+    assert.equal((await world.sql`select from alert_event`).length, 1)
   })
 })
 
@@ -246,8 +241,8 @@ describe('a channel that is deleted', () => {
     await world.addEvent('waits')
     await world.gather()
     const other = await world.addChannel({ name: 'other', address: second.url })
-    await db.sql`update alert_rule set channel = 'other'`
-    await db.sql`delete from alert_channel where name = 'ops'`
+    await world.sql`update alert_rule set channel = 'other'`
+    await world.sql`delete from alert_channel where name = 'ops'`
     await world.addEvent('new')
     assert.deepEqual(await world.gather(), [other])
     await world.deliver(other)

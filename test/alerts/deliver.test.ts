@@ -1,10 +1,9 @@
 /** Messages: one for all that was found, at least once and under one id, to receivers of others. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { before, beforeEach, describe, test } from 'node:test'
+import { beforeEach, describe, test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
 import type { send } from '../../src/alerts/send.ts'
-import type { Database } from '../../src/db/database.ts'
 import { UnavailableError } from '../../src/errors.ts'
 import { Secret } from '../../src/secret.ts'
 import { createDeliveries, NEW, OLD, receive, settings } from '../support/deliveries.ts'
@@ -12,10 +11,6 @@ import { lasting } from '../support/lasting.ts'
 import { type MailServer, startMailServer } from '../support/receivers.ts'
 
 const world = lasting(createDeliveries)
-let db: Database
-before(async () => {
-  db = world.db
-})
 beforeEach(() => world.reset())
 
 describe('a webhook', () => {
@@ -30,7 +25,7 @@ describe('a webhook', () => {
     for (const secret of [OLD, NEW]) new Webhook(secret).verify(body, headers as Record<string, string>)
     const stranger = new Webhook(`whsec_${randomBytes(24).toString('base64')}`)
     assert.throws(() => stranger.verify(body, headers as Record<string, string>))
-    const [message] = await db.sql`select id from alert_message`
+    const [message] = await world.sql`select id from alert_message`
     assert.equal(headers['webhook-id'], message?.id)
     const { type, data } = JSON.parse(body)
     assert.deepEqual(
@@ -64,7 +59,7 @@ describe('a webhook', () => {
     const id = await world.addChannel({ address: receiver.url })
     await world.addRule()
     await world.addEvent('track')
-    await db.sql`update alert_event set compared_slot = '-infinity'`
+    await world.sql`update alert_event set compared_slot = '-infinity'`
     await world.gather()
     assert.equal(await world.deliver(id), 1)
     assert.equal(JSON.parse(receiver.received[0]?.body ?? '').data.lines[0].compared_slot, null)
@@ -86,7 +81,7 @@ describe('a webhook', () => {
     assert.deepEqual(await world.gather(), [], 'its time has not come')
     assert.equal(await world.deliver(id), 0)
     await world.isDueNow()
-    await db.sql`update alert_event set detail = '{"job": "other"}'`
+    await world.sql`update alert_event set detail = '{"job": "other"}'`
     assert.deepEqual(await world.gather(), [id])
     await world.deliver(id)
     assert.match(
@@ -105,11 +100,11 @@ describe('a webhook', () => {
     const id = await world.addWaiting({ address: receiver.url })
     await world.deliver(id)
     assert.deepEqual(await world.problems(), ['delivery_failing'])
-    await db.sql`update alert_message set give_up_at = clock_timestamp(), next_at = clock_timestamp()`
+    await world.sql`update alert_message set give_up_at = clock_timestamp(), next_at = clock_timestamp()`
     await world.deliver(id)
     assert.deepEqual(await world.states(), ['dead 2 The receiver answered HTTP 500. See its own log.'])
     assert.deepEqual(await world.problems(), ['delivery_dead'])
-    await db.sql`
+    await world.sql`
       insert into alert_message (channel_id, project_id, state, ended_at)
       select ${id}, 1, 'delivered', clock_timestamp()`
     assert.deepEqual(await world.problems(), [])
@@ -126,7 +121,7 @@ describe('a webhook', () => {
     await world.addChannel({ name: 'mail', kind: 'email', address: 'a@example.com', secret_variable: null })
     await world.addRule()
     await world.gather()
-    const rows = await db.sql<{ subject: string; message: string }[]>`
+    const rows = await world.sql<{ subject: string; message: string }[]>`
       select subject, message from watch_problem where problem = 'channel_settings' order by 1`
     assert.deepEqual(
       rows.map(({ subject, message }) => [
@@ -140,9 +135,9 @@ describe('a webhook', () => {
         ['ops', 'PRIVATE_ALERT_HOSTS'],
       ],
     )
-    await db.sql`delete from alert_channel where name <> 'ops'`
+    await world.sql`delete from alert_channel where name <> 'ops'`
     await world.gather({ settings: { ...settings, privateHosts: ['10.0.0.1'] } })
-    assert.equal((await db.sql`select from alert_channel where problem is not null`).length, 0)
+    assert.equal((await world.sql`select from alert_channel where problem is not null`).length, 0)
   })
 })
 
@@ -197,7 +192,7 @@ describe('an e-mail', () => {
     await world.isDueNow()
     assert.equal(await world.deliver(id, { settings: mail }), 1)
     const [received] = server.mails
-    const [message] = await db.sql`select id from alert_message`
+    const [message] = await world.sql`select id from alert_message`
     assert.equal(received?.messageId, `<${message?.id}@storerank>`)
     assert.deepEqual(received?.from, { name: 'Acme: ranks', address: 'ranks@example.com' })
     assert.equal(received?.subject, 'storerank, fitness: 1 event')
@@ -225,14 +220,14 @@ test('a digest by e-mail has the page with it, and goes without after three fail
   }
   await world.addEvent('track')
   await world.gather({ settings: mail })
-  await db.sql`
+  await world.sql`
     insert into alert_message (channel_id, project_id, digest_at)
     select ${id}, id, now() - interval '2 days' from project`
-  await db.sql`update alert_event set message_id = (select id from alert_message order by digest_at limit 1)`
-  await db.sql`
+  await world.sql`update alert_event set message_id = (select id from alert_message order by digest_at limit 1)`
+  await world.sql`
     delete from alert_message m where not exists (select from alert_event e where e.message_id = m.id)`
   await sendTimes(4)
-  await db.sql`update alert_message set state = 'pending', attempts = 0`
+  await world.sql`update alert_message set state = 'pending', attempts = 0`
   await sendTimes(1)
   assert.deepEqual(
     server.mails.map(({ attachments }) => attachments?.map(({ filename }) => filename)),
@@ -272,7 +267,7 @@ describe('a cooldown', () => {
     await world.gather()
     await through()
     // The first is given up, so that it has used up nothing.
-    await db.sql`update alert_message set give_up_at = clock_timestamp(), next_at = clock_timestamp()`
+    await world.sql`update alert_message set give_up_at = clock_timestamp(), next_at = clock_timestamp()`
     await through()
     isWell = true
     for (const hour of ['02', '04', '09']) await world.addEvent('track', { slot: `2026-03-01 ${hour}:00+00` })
@@ -286,7 +281,7 @@ describe('a cooldown', () => {
       (await world.states()).map((text) => text.split(' ')[0]),
       ['dead', 'delivered', 'empty'],
     )
-    const held = await db.sql`
+    const held = await world.sql`
       select to_char(slot, 'HH24') as hour from alert_event where held_back = 'cooldown' order by 1`
     assert.deepEqual(
       held.map(({ hour }) => hour),
@@ -324,7 +319,7 @@ describe('a digest', () => {
   test('goes once on days of 23 or 25 hours, also at an hour that is missing or comes twice', async (t) => {
     await world.addChannel({ address: 'https://example.com', digest: 'daily', hour: 2 })
     await world.addRule()
-    await db.sql`update project set timezone = 'Europe/Berlin'`
+    await world.sql`update project set timezone = 'Europe/Berlin'`
     const times: string[] = []
     for (const instant of [
       ...['2026-03-29T00:59Z', '2026-03-29T01:00Z', '2026-03-29T23:59Z', '2026-03-30T00:00Z'],
@@ -339,7 +334,7 @@ describe('a digest', () => {
       await world.moveTo(t, instant, async (moved) => {
         if ((await world.gather({ db: moved })).length > 0) times.push(instant)
       })
-      await db.sql`update alert_message set state = 'delivered', ended_at = clock_timestamp()`
+      await world.sql`update alert_message set state = 'delivered', ended_at = clock_timestamp()`
     }
     assert.deepEqual(times, [
       '2026-03-29T00:59Z',
@@ -354,11 +349,11 @@ describe('a digest', () => {
   test('of a week goes on Mondays, and none of a project without rules to the channel', async () => {
     await world.addChannel({ address: 'https://example.com', digest: 'weekly', hour: 6 })
     await world.gather()
-    assert.equal((await db.sql`select from alert_message`).length, 0)
+    assert.equal((await world.sql`select from alert_message`).length, 0)
     await world.addRule()
     await world.gather()
     const [message] =
-      await db.sql`select to_char(digest_at at time zone 'Asia/Tokyo', 'Dy HH24:MI') as at from alert_message`
+      await world.sql`select to_char(digest_at at time zone 'Asia/Tokyo', 'Dy HH24:MI') as at from alert_message`
     assert.equal(message?.at, 'Mon 06:00')
   })
 })
@@ -368,9 +363,9 @@ test('what a rule without a channel finds is kept, and never sent when it gets o
   await world.addEvent('track')
   await world.gather()
   await world.addChannel({ address: 'https://example.com' })
-  await db.sql`update alert_rule set channel = 'ops'`
+  await world.sql`update alert_rule set channel = 'ops'`
   await world.gather()
-  assert.equal((await db.sql`select from alert_message`).length, 0)
-  const [event] = await db.sql`select state from alert_history`
+  assert.equal((await world.sql`select from alert_message`).length, 0)
+  const [event] = await world.sql`select state from alert_history`
   assert.equal(event?.state, 'channel')
 })

@@ -1,18 +1,13 @@
 /** That an outage is over is told to those who were told that it began. */
 import assert from 'node:assert/strict'
-import { before, beforeEach, test } from 'node:test'
-import type { Database } from '../../src/db/database.ts'
+import { beforeEach, test } from 'node:test'
 import { UnavailableError } from '../../src/errors.ts'
 import { createDeliveries } from '../support/deliveries.ts'
 import { lasting } from '../support/lasting.ts'
 
 const world = lasting(createDeliveries)
-let db: Database
 let id: number
 let told: string[][]
-before(async () => {
-  db = world.db
-})
 beforeEach(async () => {
   await world.reset()
   told = []
@@ -21,7 +16,7 @@ beforeEach(async () => {
 
 /** One look after the service has reported a status from an hour of the day on. */
 async function look(status: string, hour: number, isWell = true): Promise<void> {
-  await db.sql`
+  await world.sql`
     insert into service_status (api, endpoint, status, since)
     values ('app_data', '', ${status}, timestamptz '2026-03-01 00:00+00'
       + make_interval(hours => ${hour}::integer))
@@ -53,7 +48,7 @@ test('once, within the cooldown too; of an outage that begins within it neither 
   await look('major_outage', 12)
   await look('ok', 13)
   assert.deepEqual(told, [[BEGAN], [over('02')], [BEGAN], [over('12')]])
-  const held = await db.sql`select held_back from alert_event where held_back is not null order by slot`
+  const held = await world.sql`select held_back from alert_event where held_back is not null order by slot`
   assert.deepEqual(
     held.map((row) => row.held_back),
     ['cooldown', 'beginning'],
@@ -63,15 +58,15 @@ test('once, within the cooldown too; of an outage that begins within it neither 
 test('not where the beginning was not told: without a channel, or given up', async () => {
   await addRule({ channel: null })
   await look('major_outage', 2)
-  await db.sql`update alert_rule set channel = 'ops'`
+  await world.sql`update alert_rule set channel = 'ops'`
   await look('ok', 3)
   await look('major_outage', 5, false)
-  await db.sql`update alert_message set give_up_at = clock_timestamp(), next_at = clock_timestamp()
+  await world.sql`update alert_message set give_up_at = clock_timestamp(), next_at = clock_timestamp()
     where state = 'pending'`
   await look('major_outage', 5, false)
   await look('ok', 6)
   assert.deepEqual(told, [])
-  const states = await db.sql`select state from alert_history order by slot`
+  const states = await world.sql`select state from alert_history order by slot`
   assert.deepEqual(
     states.map(({ state }) => state),
     ['channel', 'beginning', 'dead', 'beginning'],
@@ -79,11 +74,11 @@ test('not where the beginning was not told: without a channel, or given up', asy
 })
 
 test('in one digest with the beginning', async () => {
-  await db.sql`update alert_channel set digest = 'daily', hour = 8`
+  await world.sql`update alert_channel set digest = 'daily', hour = 8`
   await addRule()
   await look('major_outage', 2)
-  await db.sql`delete from alert_message`
-  await db.sql`update alert_event set message_id = null`
+  await world.sql`delete from alert_message`
+  await world.sql`update alert_event set message_id = null`
   await look('send_delay', 3)
   assert.deepEqual(told.at(-1), [BEGAN, `${over('02').slice(0, -1)}; it still reports: send delay.`])
 })

@@ -29,6 +29,7 @@ type Fields = Record<string, unknown>
 
 export interface Deliveries {
   readonly db: Database
+  readonly sql: Database['sql']
   /** Leaves the project `fitness` alone. */
   reset(): Promise<void>
   /** @returns its id; by default the webhook `ops` */
@@ -77,6 +78,7 @@ export async function createDeliveries(): Promise<Deliveries> {
   }
   const world: Deliveries = {
     db,
+    sql: db.sql,
     gather,
     async addWaiting(channel, rule) {
       const id = await world.addChannel(channel)

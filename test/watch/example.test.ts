@@ -76,10 +76,6 @@ describe('the example watchlist', () => {
   const histories = {
     'a keyword is watched': `insert into keyword_watch (project, store, keyword, location_code, language_code)
       values ('mine', 'ios_store', 'yoga', 2840, 'en')`,
-    'a chart is watched': `insert into chart_watch (project, collection, location_code, language_code)
-      values ('mine', 'topselling_free', 2840, 'en')`,
-    'an app is watched': `insert into app_watch (project, store, app_id)
-      values ('mine', 'ios_store', '1480010017')`,
     'a watch is there, though disabled': `insert into keyword_watch (project, store, keyword, location_code,
       language_code, enabled)
       values ('mine', 'ios_store', 'yoga', 2840, 'en', false)`,

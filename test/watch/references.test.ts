@@ -78,22 +78,6 @@ describe('the references', () => {
     assert.deepEqual(await sizes(), before)
   })
 
-  test('take one row where the service names a code twice', async () => {
-    const [france] = (await world.client.listLocations('ios_store')).filter(
-      (row) => row.locationCode === 2250,
-    )
-    assert.ok(france)
-    const games = { category: 'Games', count: 3 }
-    const stutter = {
-      ...emptyService(),
-      listLocations: async () => [france, { ...france }],
-      listListingCategories: async () => [games, { ...games }],
-    }
-    await loadReferences(world.db, stutter)
-    assert.equal((await world.db.sql`select from location where store = 'ios_store'`).count, 1)
-    assert.equal((await world.db.sql`select from category where store = 'ios_store'`).count, 1)
-  })
-
   test('have the categories of listings of both stores where the service has them', async (t) => {
     const sold = await createWorld({ sandbox: { deviations: ['endpoints'] } })
     t.after(() => sold.close())

@@ -254,51 +254,38 @@ comment on function end_channel() is
 create or replace trigger a_end before delete on alert_channel
 for each row execute function end_channel();
 
--- Editors write channels, and not what was sent: by these two columns they ask for it.
-create or replace function send_again() returns trigger
+-- Editors write channels, and not what was sent: by retry_from and tested_at they ask for it. What waits when a
+-- channel is disabled becomes a message, as for its next digest: it is sent when the channel is enabled again.
+create or replace function tend_messages() returns trigger
 language plpgsql security definer set search_path = public, pg_temp as $$
 begin
-  update alert_message m set state = default, attempts = default, problem = null, next_at = default,
-    give_up_at = default, ended_at = null
-  where m.channel_id = new.id and m.state = 'dead' and m.ended_at >= new.retry_from;
+  if new.retry_from is distinct from old.retry_from then
+    update alert_message m set state = default, attempts = default, problem = null, next_at = default,
+      give_up_at = default, ended_at = null
+    where m.channel_id = new.id and m.state = 'dead' and m.ended_at >= new.retry_from;
+  end if;
+  if new.tested_at is distinct from old.tested_at then
+    update alert_message m set next_at = clock_timestamp()
+    where m.channel_id = new.id and m.state = 'pending';
+  end if;
+  if old.enabled and not new.enabled then
+    with message as (
+      insert into alert_message (channel_id, project_id)
+      select new.id, p.id from project p
+      where exists (
+        select from alert_rule r join alert_event e on e.rule_id = r.id
+        where r.project = p.name and r.channel = new.name and e.message_id is null and e.held_back is null)
+      returning id, project_id
+    )
+    update alert_event e set message_id = m.id
+    from alert_rule r join project p on p.name = r.project join message m on m.project_id = p.id
+    where r.id = e.rule_id and r.channel = new.name and e.message_id is null and e.held_back is null;
+  end if;
   return null;
 end $$;
-comment on function send_again() is
-  'Has the messages of a channel that were given up since retry_from sent again, under their ids.';
+comment on function tend_messages() is
+  'Has the messages of a channel that were given up since retry_from sent again, under their ids, and what '
+  'waits tried at once after a test; keeps what waits when it is disabled.';
 
-create or replace trigger b_send_again after update of retry_from on alert_channel
-for each row when (new.retry_from is not null) execute function send_again();
-
-create or replace function try_at_once() returns trigger
-language plpgsql security definer set search_path = public, pg_temp as $$
-begin
-  update alert_message m set next_at = clock_timestamp() where m.channel_id = new.id and m.state = 'pending';
-  return null;
-end $$;
-comment on function try_at_once() is 'Has what waits for a channel tried at once.';
-
-create or replace trigger b_try_at_once after update of tested_at on alert_channel
-for each row execute function try_at_once();
-
-create or replace function keep_undelivered() returns trigger
-language plpgsql security definer set search_path = public, pg_temp as $$
-begin
-  with message as (
-    insert into alert_message (channel_id, project_id)
-    select new.id, p.id from project p
-    where exists (
-      select from alert_rule r join alert_event e on e.rule_id = r.id
-      where r.project = p.name and r.channel = new.name and e.message_id is null and e.held_back is null)
-    returning id, project_id
-  )
-  update alert_event e set message_id = m.id
-  from alert_rule r join project p on p.name = r.project join message m on m.project_id = p.id
-  where r.id = e.rule_id and r.channel = new.name and e.message_id is null and e.held_back is null;
-  return null;
-end $$;
-comment on function keep_undelivered() is
-  'Makes a message of what waits for a channel, as for its next digest, when the channel is disabled: it is '
-  'sent when that is enabled again.';
-
-create or replace trigger c_keep_undelivered after update of enabled on alert_channel
-for each row when (old.enabled and not new.enabled) execute function keep_undelivered();
+create or replace trigger b_tend_messages after update on alert_channel
+for each row execute function tend_messages();

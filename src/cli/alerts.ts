@@ -1,6 +1,7 @@
 /** What `storerank alerts` shows: the rules and their last events, or what they would have told. */
+
+import { type RuleRow, readRules } from '../alerts/content.ts'
 import { findKind } from '../alerts/kinds/kinds.ts'
-import { type RuleRow, readRules } from '../alerts/read.ts'
 import { type TrialDay, tryRules } from '../alerts/trial.ts'
 import type { Database } from '../db/database.ts'
 import { ConfigurationError } from '../errors.ts'

@@ -11,8 +11,15 @@ import { formatUsd } from '../text/money.ts'
 import { countOf } from '../text/words.ts'
 import { shortName } from '../watch/add.ts'
 import { escapeFormula } from '../watch/cells.ts'
-import { type Candidate, discover } from '../watch/discover.ts'
-import { addProbes, endProbes, type Probed, priceProbes, readProbes } from '../watch/probe.ts'
+import {
+  addProbes,
+  type Candidate,
+  discover,
+  endProbes,
+  type Probed,
+  priceProbes,
+  readProbes,
+} from '../watch/discover.ts'
 import type { CommandContext } from './command.ts'
 import { confirm } from './confirm.ts'
 import { type Document, heading, type Part, table } from './document.ts'

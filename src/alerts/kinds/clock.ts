@@ -4,15 +4,19 @@ import { formatMinute } from '../../instant.ts'
 import { formatUsd } from '../../text/money.ts'
 import { countOf, endSentence } from '../../text/words.ts'
 import type { ToldEvent } from '../event.ts'
-import { type AlertKind, DAY_LIMIT_MICROS, MONTH_LIMIT_MICROS, OF_CLOCK, PROJECT } from './kind.ts'
-
-const ANY_AMOUNT = { from: 0.0001, to: 1_000_000 }
+import {
+  type AlertKind,
+  ANY_AMOUNT,
+  DAY_LIMIT_MICROS,
+  MONTH_LIMIT_MICROS,
+  OF_CLOCK,
+  PROJECT,
+} from './kind.ts'
 
 const budgetUsed: AlertKind = {
   name: 'budget_used',
   tells: 'a budget of the project, or of all projects',
   more: 'once a day or month of the budget',
-  takes: [],
   threshold: { counts: 'percent', ...ANY_AMOUNT },
   source: OF_CLOCK,
   select: `
@@ -45,7 +49,6 @@ const balanceLow: AlertKind = {
   name: 'balance_low',
   tells: 'the balance of the account, by what the last 7 days cost',
   more: 'once, until it was enough',
-  takes: [],
   threshold: { counts: 'days that it lasts', ...ANY_AMOUNT },
   source: OF_CLOCK,
   // With what is reserved now. When days become dearer, what was enough before is not, and is no new event.
@@ -91,7 +94,6 @@ const balanceLow: AlertKind = {
 const jobLate: AlertKind = {
   name: 'job_late',
   tells: 'a job of ours that does not succeed',
-  takes: [],
   threshold: { counts: 'hours since the first run that it owes', ...ANY_AMOUNT },
   source: OF_CLOCK,
   // A job that nothing woke has no run, and no rule can tell of it.
@@ -112,7 +114,6 @@ const outage: AlertKind = {
   name: 'outage',
   tells: 'a major outage that the service reports, and its end',
   more: 'once for each; the end only where the beginning was told, as `info`, with `detail.over`',
-  takes: [],
   source: OF_CLOCK,
   // As long as a runner has asked it lately. An outage that goes from one endpoint to the next is one.
   select: `

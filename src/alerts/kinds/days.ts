@@ -7,12 +7,22 @@ import type { Store } from '../../service/functions.ts'
 import { nameSome } from '../../text/names.ts'
 import { countOf, STORE_NAMES } from '../../text/words.ts'
 import type { ToldEvent } from '../event.ts'
-import { type AlertKind, LISTS, MEANS_LIST, OF_SLOT, PROJECT, RANKS, SLOT, STORE_AND_APP } from './kind.ts'
+import {
+  type AlertKind,
+  ANY_AMOUNT,
+  LISTS,
+  MEANS_LIST,
+  OF_SLOT,
+  PROJECT,
+  RANKS,
+  SLOT,
+  STORE_AND_APP,
+} from './kind.ts'
 
 const ENOUGH = 0.8
+const OF_APPS = [...STORE_AND_APP, ...LISTS, 'direction', 'compared_with']
 /** Keywords that an event names. */
 const EXAMPLES = 3
-const ANY_AMOUNT = { from: 0.0001, to: 1_000_000 }
 
 /** When the day of the slot began in a project `p`, or so many days before it. */
 const dayBegins = (daysBefore: string) =>
@@ -52,7 +62,7 @@ const visibilityMoved: AlertKind = {
   name: 'visibility_moved',
   tells: 'the visibility of an app, by the curve `reciprocal`',
   more: '`tag`, `keyword`',
-  takes: [...STORE_AND_APP, ...LISTS, 'direction', 'compared_with'],
+  takes: OF_APPS,
   threshold: { counts: 'percent of what it was: 10 is a fall from 40 to 36', ...ANY_AMOUNT },
   isOfDay: true,
   source: RANKS,
@@ -99,7 +109,7 @@ const topCountMoved: AlertKind = {
   name: 'top_count_moved',
   tells: 'on how many keywords an app is in the top N',
   more: '`top` is N',
-  takes: [...visibilityMoved.takes, 'top'],
+  takes: [...OF_APPS, 'top'],
   needs: ['top'],
   threshold: { counts: 'keywords', ...ANY_AMOUNT },
   select: selectMoved('top_count_moved', {

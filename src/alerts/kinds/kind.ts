@@ -12,7 +12,7 @@ export interface AlertKind {
   /** What else there is to know of its columns. */
   readonly more?: string
   /** Columns of `alert_rule` that some kinds take and others do not. */
-  readonly takes: readonly string[]
+  readonly takes?: readonly string[]
   /** Those of them that have to be given. */
   readonly needs?: readonly string[]
   /** What the column `threshold` counts, and what it may be. Where there is one, it has to be given. */
@@ -66,6 +66,9 @@ export const MEANS_LIST = `(r.store is null or r.store = m.store) and (r.tag is 
 /** Whether a rule `r` means the app of a row `m`: by its id, else by its role. */
 export const MEANS_APP =
   "case when r.app_id is null then r.role in (m.role, 'any') else r.app_id = m.app_id end"
+
+/** From nothing to as much as there may be. */
+export const ANY_AMOUNT = { from: 0.0001, to: 1_000_000 }
 
 /** What was stored of a slot, and at each look: a statement for each kind. */
 export const OF_SLOT: Source = { by: 'slot' }

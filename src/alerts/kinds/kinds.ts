@@ -15,7 +15,7 @@ export function findKind(name: string): AlertKind | undefined {
 }
 
 /** The columns of `alert_rule` that a kind takes, and those that it needs. */
-export function columnsOf({ takes, needs = [], threshold }: AlertKind) {
+export function columnsOf({ takes = [], needs = [], threshold }: AlertKind) {
   const own = threshold === undefined ? [] : ['threshold']
   return { takes: [...own, ...takes], needs: [...own, ...needs] }
 }

@@ -21,6 +21,7 @@ import {
 } from './kind.ts'
 
 const BEST_WITHIN_DAYS = 90
+const BANDS = ['threshold_11_to_30', 'threshold_beyond']
 
 /** At least this one, where an app was not within depth. */
 const RANK = 'coalesce(m.rank, m.depth + 1)'
@@ -41,16 +42,7 @@ const rankMoved: AlertKind = {
   more:
     '`threshold_11_to_30` and `threshold_beyond` for the other bands; `compared_with` also `best` (of ' +
     '`window_days`, default 90) and `base` (a rank of yours in `base`)',
-  takes: [
-    ...STORE_AND_APP,
-    ...LISTS,
-    'direction',
-    'threshold_11_to_30',
-    'threshold_beyond',
-    'compared_with',
-    'base',
-    'window_days',
-  ],
+  takes: [...STORE_AND_APP, ...LISTS, 'direction', ...BANDS, 'compared_with', 'base', 'window_days'],
   threshold: { counts: 'places, where the better of the two ranks is 1 to 10', from: 1, to: 1000 },
   source: RANKS,
   // Against the best rank of a window; or against a base, since it was last within reach of that.

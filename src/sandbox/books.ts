@@ -3,13 +3,11 @@
  * process; a last line torn by a crash is cut off, because its call was never answered.
  */
 
-import { closeSync, existsSync, ftruncateSync, openSync, readFileSync, writeSync } from 'node:fs'
-import { takeLock } from './lock.ts'
-import type { Store, TaskFunction } from './offers.ts'
+import { appendFileSync, closeSync, existsSync, ftruncateSync, openSync, readFileSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import type { Priority, Store, TaskFunction } from './offers.ts'
 
-/**
- * The webhooks of a task, named as the parameters that ask for them and as the failed-task list names them.
- */
+/** The webhooks of a task, named as the parameters that ask for them. */
 export const HOOKS = ['pingback_url', 'postback_url'] as const
 export type Hook = (typeof HOOKS)[number]
 
@@ -41,7 +39,7 @@ export type PostedTask = {
   locationCode: number
   languageCode: string
   depth: number
-  priority: 1 | 2
+  priority: Priority
   postedAtMs: number
   doneAtMs: number
   costMicros: number
@@ -65,25 +63,46 @@ export type Entry =
   | { kind: 'resent'; id: string }
 
 export type Books = {
-  /**
-   * Adds an entry, which reaches the file with the next flush, at the latest when the current work yields.
-   */
+  /** Adds an entry, which reaches the file with the next flush, or when the current work yields. */
   append(entry: Entry): void
   /** Puts everything appended into the file; returns when the operating system has it. */
   flush(): void
   close(): void
 }
 
-const NEWLINE = 10
+/** Another process has the state file. */
+export class StateInUseError extends Error {}
+
+/** SQLite's result code for a lock that another process holds. */
+const SQLITE_BUSY = 5
 
 /**
- * Replays the entries, and returns the length of the file without a torn end. Throws on a bad line in the
- * middle.
+ * Takes a lock that the operating system drops with the process that held it, however that died: SQLite's
+ * lock of a file is the portable one that Node brings. Returns what gives it back.
  */
+const takeLock = (file: string): (() => void) => {
+  let database: DatabaseSync
+  try {
+    database = new DatabaseSync(file, { timeout: 0 })
+  } catch (cause) {
+    const why = 'its folder has to be there, and writable for us'
+    throw new Error(`${file} cannot be opened: ${why}.`, { cause })
+  }
+  try {
+    database.exec('pragma journal_mode = memory; begin exclusive')
+  } catch (cause) {
+    database.close()
+    if ((cause as { errcode?: number }).errcode !== SQLITE_BUSY) throw cause
+    throw new StateInUseError(`Another sandbox is using ${file}.`, { cause })
+  }
+  return () => database.close()
+}
+
+/** Replays the entries, and returns the length of the file without a torn end. */
 const replayFile = (file: string, replay: (entry: Entry) => void): number => {
   const bytes = readFileSync(file)
   let start = 0
-  for (let end = bytes.indexOf(NEWLINE); end !== -1; end = bytes.indexOf(NEWLINE, start)) {
+  for (let end = bytes.indexOf('\n'); end !== -1; end = bytes.indexOf('\n', start)) {
     let entry: Entry
     try {
       entry = JSON.parse(bytes.toString('utf8', start, end))
@@ -97,20 +116,20 @@ const replayFile = (file: string, replay: (entry: Entry) => void): number => {
 }
 
 /**
- * Opens the books in a file, after giving every entry to `replay`. Throws StateInUseError when they are open
- * elsewhere.
+ * Opens the books, after giving every entry of the file to `replay`; without a file they are forgotten with
+ * the process. Throws StateInUseError when they are open elsewhere, and on a bad line in the middle.
  */
-const openFile = (file: string, replay: (entry: Entry) => void): Books => {
+export const openBooks = (file: string | undefined, replay: (entry: Entry) => void): Books => {
+  if (file === undefined) return { append: () => {}, flush: () => {}, close: () => {} }
   const unlock = takeLock(`${file}.lock`)
   const length = existsSync(file) ? replayFile(file, replay) : 0
   const descriptor = openSync(file, 'a', 0o600)
   ftruncateSync(descriptor, length)
   let pending: string[] = []
   const flush = () => {
-    if (pending.length === 0) return
-    const bytes = Buffer.from(pending.join(''))
+    const lines = pending.join('')
     pending = []
-    for (let written = 0; written < bytes.length; ) written += writeSync(descriptor, bytes, written)
+    if (lines !== '') appendFileSync(descriptor, lines)
   }
   return {
     append: (entry) => {
@@ -125,9 +144,3 @@ const openFile = (file: string, replay: (entry: Entry) => void): Books => {
     },
   }
 }
-
-const inMemory: Books = { append: () => {}, flush: () => {}, close: () => {} }
-
-/** Opens the books; without a file they are forgotten with the process. */
-export const openBooks = (file: string | undefined, replay: (entry: Entry) => void): Books =>
-  file === undefined ? inMemory : openFile(file, replay)

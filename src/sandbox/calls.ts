@@ -1,30 +1,50 @@
-/** Counts calls: the windows that refuse them, and the statistics that user_data shows. */
+/**
+ * Counts calls, for the statistics that user_data shows, and guards them: how many at once, who, how many a
+ * minute.
+ */
 
-import { type CallLimits, CallWindow } from './limits.ts'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Code } from './codes.ts'
+import type { Options } from './options.ts'
+import type { Service } from './service.ts'
 import { Tally } from './tally.ts'
-import { DAY_MS } from './timestamp.ts'
+import { DAY_MS, MINUTE_MS } from './timestamp.ts'
+import { sendJson } from './trouble.ts'
 
-const MINUTE_MS = 60_000
+/** Lets at most `limit` calls through within any 60 seconds; refused calls do not count. */
+export class CallWindow {
+  #timesMs: number[] = []
+  readonly #limit: number
 
-/** Which limit of its own an endpoint has, beside the one over everything. */
-export type WindowName = 'readyLists' | 'idLists' | 'status'
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  hasRoom(nowMs: number): boolean {
+    // A clock that was set back must not close the window until the old time has come again.
+    const aheadMs = Math.max(0, (this.#timesMs.at(-1) ?? nowMs) - nowMs)
+    if (aheadMs > 0) this.#timesMs = this.#timesMs.map((timeMs) => timeMs - aheadMs)
+    while ((this.#timesMs[0] ?? nowMs) <= nowMs - MINUTE_MS) this.#timesMs.shift()
+    return this.#timesMs.length < this.#limit
+  }
+
+  take(nowMs: number): void {
+    this.#timesMs.push(nowMs)
+  }
+}
+
+/** The limits of calls: that over everything, and those of single endpoints. */
+export type WindowName = 'calls' | 'readyLists' | 'idLists' | 'status'
 
 export class Calls {
-  readonly limits: CallLimits
+  readonly limits: Options
   readonly perDay = new Tally(DAY_MS)
   readonly perMinute = new Tally(MINUTE_MS)
-  readonly #all: CallWindow
-  readonly #own: Record<WindowName, CallWindow>
+  readonly #windows = new Map<WindowName, CallWindow>()
   #inFlight = 0
 
-  constructor(limits: CallLimits) {
+  constructor(limits: Options) {
     this.limits = limits
-    this.#all = new CallWindow(limits.callsPerMinute)
-    this.#own = {
-      readyLists: new CallWindow(limits.readyListsPerMinute),
-      idLists: new CallWindow(limits.idListsPerMinute),
-      status: new CallWindow(limits.statusPerMinute),
-    }
   }
 
   /** Begins a request; false when too many are in flight. Whatever it says, `leave` must follow. */
@@ -38,12 +58,59 @@ export class Calls {
   }
 
   /** Counts a call under a name such as `app_info/task_post`; false when a limit refuses it. */
-  admit(name: string, windowName: WindowName | undefined, nowMs: number): boolean {
-    const windows = windowName ? [this.#all, this.#own[windowName]] : [this.#all]
+  admit(name: string, ownWindow: WindowName, nowMs: number): boolean {
+    const windows = [...new Set<WindowName>(['calls', ownWindow])].map((each) => this.#windowOf(each))
     if (!windows.every((window) => window.hasRoom(nowMs))) return false
     for (const window of windows) window.take(nowMs)
     this.perDay.add(name, 1, nowMs)
     this.perMinute.add(name, 1, nowMs)
     return true
   }
+
+  #windowOf(name: WindowName): CallWindow {
+    const window = this.#windows.get(name) ?? new CallWindow(this.limits[`${name}PerMinute`])
+    this.#windows.set(name, window)
+    return window
+  }
+}
+
+/** What a route says of itself: its name in the statistics, and the limit that it has beside that of all. */
+export type CountedRoute = { countAs: string; window?: WindowName | undefined }
+
+/** Whether a request carries the login of the account; one that does not has been answered. */
+export type LoginCheck = (request: FastifyRequest, reply: FastifyReply) => boolean
+
+/** Makes what checks Basic authentication; it answers the calls that it refuses with 401 and 40100. */
+export const buildLoginCheck = ({ login, password }: Options, { envelope }: Service): LoginCheck => {
+  const expected = `Basic ${Buffer.from(`${login}:${password}`).toString('base64')}`
+  return (request, reply) => {
+    if (request.headers.authorization === expected) return true
+    reply.header('www-authenticate', 'Basic realm="App Data Service"')
+    sendJson(reply, envelope.wrapRefusal(40100), 401)
+    return false
+  }
+}
+
+/** Guards every call below /v3, before its body is read. */
+export const guardCalls = (
+  app: FastifyInstance,
+  { calls, envelope, makeId, now }: Service,
+  isKnown: LoginCheck,
+): void => {
+  app.addHook('onRequest', async (request, reply) => {
+    const refuse = (code: Code) => {
+      const id = makeId(now(), 'refused')
+      return sendJson(reply, envelope.wrapRefusal(code, { path: request.url.split('?')[0] ?? '', id }))
+    }
+    if (!request.url.startsWith('/v3')) return
+    reply.raw.once('close', () => calls.leave())
+    if (!calls.enter()) return refuse(40209)
+    if (!isKnown(request, reply)) return reply
+    const { countAs = 'unknown', window = 'calls' } = request.routeOptions.config as Partial<CountedRoute>
+    // As it is sold, an account that is not verified sees itself all the same.
+    const isOpen = calls.limits.verified || (envelope.codes.isSold && countAs === 'user_data')
+    if (!isOpen) return refuse(40104)
+    if (!calls.admit(countAs, window, now())) return refuse(40202)
+    return
+  })
 }

@@ -36,16 +36,13 @@ export const nameCategory = (category: string): string =>
     .map((word) => (word === 'and' ? '&' : word.charAt(0).toUpperCase() + word.slice(1)))
     .join(' ')
 
-/** The number is invented, and has nothing to do with what a search finds. */
-function countListings(store: Store) {
-  return CATEGORIES[store].map((category) => ({
+/** The categories of the app listings of a store, with the number of listings in each, which is invented. */
+const countListings = (store: Store) =>
+  CATEGORIES[store].map((category) => ({
     category: nameCategory(category),
     count: 900 + (hashText(category) % 120_000),
   }))
-}
-
-/** The categories of the app listings of a store, with the number of listings in each. */
-export const LISTING_CATEGORIES: Record<Store, readonly { category: string; count: number }[]> = {
+export const LISTING_CATEGORIES = {
   ios_store: countListings('ios_store'),
   android_store: countListings('android_store'),
 }

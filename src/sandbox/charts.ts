@@ -3,26 +3,19 @@
  * of (seed, collection, category, location, day).
  */
 
+import type { PostedTask } from './books.ts'
 import type { App, Catalogue } from './catalogue.ts'
 import { isInStore } from './events.ts'
 import { fraction, hashText, mix } from './hash.ts'
 import type { Store } from './offers.ts'
 import { remember } from './remember.ts'
 
-/**
- * Which chart, and where and when. `day` counts UTC days since 1970; without a category it is that of the
- * whole store.
- */
-type Chart = {
+/** Which chart, and where and when; without a category it is that of the whole store. */
+type Chart = Pick<PostedTask, 'category' | 'ageRating'> & {
   collection: string
-  category: string | undefined
-  ageRating: string | undefined
   locationCode: number
   day: number
 }
-
-/** The apps of a chart, best first; empty when the store has none. */
-export type ChartMaker = (chart: Chart) => readonly App[]
 
 /** The collections of each store, as they are sold. */
 export const COLLECTIONS = {
@@ -70,8 +63,7 @@ const rankApps = (catalogue: Catalogue, chart: Chart, seed: number) => {
     const tide = Math.sin((2 * Math.PI * (day + (hash % 30))) / (10 + (hash % 20)))
     return app.popularity + 0.3 * fraction(hash) + 0.2 * fraction(mix(hash, locationCode)) + 0.02 * tide
   }
-  return catalogue
-    .allApps()
+  return catalogue.apps
     .filter((app) => isListed(collection, app) && isOfCategory(chart, app) && isInStore(app.events, day))
     .filter((app) => ageRating === undefined || fraction(mix(app.hash, hashText(ageRating))) < OF_AGE_SHARE)
     .map((app) => ({ app, score: scoreOf(app) }))
@@ -80,10 +72,10 @@ const rankApps = (catalogue: Catalogue, chart: Chart, seed: number) => {
     .map(({ app }) => app)
 }
 
-/** Makes the charts of a store; it remembers those that it made last. */
-export const buildCharts = (catalogue: Catalogue, seed: number): ChartMaker => {
+/** Makes what gives the apps of a chart, best first; it remembers the charts that it made last. */
+export const buildCharts = (catalogue: Catalogue, seed: number) => {
   const cached = remember<readonly App[]>(CACHED_CHARTS)
-  return (chart) => {
+  return (chart: Chart): readonly App[] => {
     const { collection, category, ageRating, locationCode, day } = chart
     const key = [collection, category, ageRating, locationCode, day].join()
     return cached(key, () => rankApps(catalogue, chart, seed))

@@ -52,10 +52,11 @@ const SPECIFIED = {
   50401: '3rd Party API Service Timeout.',
 } as const
 
-/**
- * Any code that the sandbox may answer with: those of the specification, and one of a service as it is sold.
- */
+/** Any code that the sandbox may answer with: one of them only as it is sold. */
 export type Code = keyof typeof SPECIFIED | 40506
+
+/** A task with a code from here on counts as an error in the envelope. */
+export const FIRST_ERROR_CODE = 40000
 
 /** Codes of the specification that the service as it is sold does not have. */
 const NOT_SOLD = [40005, 40007, 40105, 40106, 40208, 40301, 40500, 40504]
@@ -94,36 +95,17 @@ const SOLD_ANSWERS: Partial<Record<Code, string>> = {
   40503: 'POST Data Is Invalid. pingback/postback is not supported in this function.',
 }
 
-/** What stands for a code that the service as it is sold does not have. */
-const SOLD_INSTEAD: Partial<Record<Code, { code: number; message: string }>> = {
-  40007: { code: 40503, message: 'POST Data Is Invalid.' },
-  40500: { code: 40503, message: 'POST Data Is Invalid.' },
-  40504: { code: 40503, message: 'POST Data Is Invalid.' },
+/** As it is sold, every body that cannot be read is refused with 40503. */
+const INVALID_BODY: readonly Code[] = [40007, 40500, 40504]
+
+/** The codes of the specification, or of the service as it is sold, and each as an answer shows it. */
+export const chooseCodes = (deviations: Deviations) => {
+  const isSold = deviations.has('codes')
+  const list: Record<number, string> = isSold ? SOLD : SPECIFIED
+  const show = (code: Code): { code: number; message: string } => {
+    if (isSold && INVALID_BODY.includes(code)) return { code: 40503, message: list[40503] ?? '' }
+    return { code, message: (isSold ? SOLD_ANSWERS[code] : undefined) ?? list[code] ?? '' }
+  }
+  return { isSold, list, show }
 }
-
-/** The codes of a service. */
-export type Codes = {
-  /** Those of its list, with their messages. */
-  list: Record<number, string>
-  /** A code as an answer shows it. */
-  show(code: Code): { code: number; message: string }
-  /** Whether they are those of the service as it is sold. */
-  isSold: boolean
-}
-
-/** Those of the specification, or of the service as it is sold. */
-export const chooseCodes = (deviations: Deviations): Codes =>
-  deviations.has('codes')
-    ? {
-        list: SOLD,
-        show: (code) => SOLD_INSTEAD[code] ?? { code, message: SOLD_ANSWERS[code] ?? SOLD[code] ?? '' },
-        isSold: true,
-      }
-    : {
-        list: SPECIFIED,
-        show: (code) => ({ code, message: (SPECIFIED as Record<number, string>)[code] ?? '' }),
-        isSold: false,
-      }
-
-/** A task with a code from here on counts as an error in the envelope. */
-export const FIRST_ERROR_CODE = 40000
+export type Codes = ReturnType<typeof chooseCodes>

@@ -33,14 +33,5 @@ export type Deviation = keyof typeof DEVIATIONS
 
 export const DEVIATION_NAMES = Object.keys(DEVIATIONS) as readonly Deviation[]
 
-/** The deviations that are switched on. */
+/** The deviations that are switched on; none is the specification. */
 export type Deviations = ReadonlySet<Deviation>
-
-/** The specification. */
-export const NO_DEVIATIONS: Deviations = new Set()
-
-/** The deviations that options choose. */
-export const chooseDeviations = (options: {
-  deviations: readonly Deviation[]
-  asSold: boolean
-}): Deviations => new Set(options.asSold ? DEVIATION_NAMES : options.deviations)

@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { tokenize } from './keyword.ts'
 import { STORES, type Store } from './offers.ts'
-import { DAY_MS, dayOf } from './timestamp.ts'
+import { dayOf } from './timestamp.ts'
 
 const Text = z.string().min(1).max(4000).optional()
 
@@ -43,24 +43,17 @@ export const StoreEvent = z.strictObject({
 export type StoreEvent = z.output<typeof StoreEvent>
 export type StoreEventInput = z.input<typeof StoreEvent>
 
-/** The texts that an event may change. */
-type ChangedText = 'title' | 'subtitle' | 'version' | 'updateNotes' | 'description'
-
 /** What happens to one app, the earliest first. `day` counts UTC days since 1970. */
-type AppEvent = Omit<StoreEvent, 'day'> & { day: number }
+export type AppEvents = readonly (Omit<StoreEvent, 'day'> & { day: number })[]
 export const WHOLE_STORE = '*'
-export type AppEvents = readonly AppEvent[]
 
 /** The rating moves by this part of an event's stars with every day. */
 const RATING_SHARE_A_DAY = 0.01
 const RATING_SHARE_AT_MOST = 0.3
 
 /** Reads a file of events: JSON, an array. Throws a ZodError or SyntaxError on anything else. */
-export const readEvents = (file: string): StoreEventInput[] => {
-  const events: unknown = JSON.parse(readFileSync(file, 'utf8'))
-  z.array(StoreEvent).parse(events)
-  return events as StoreEventInput[]
-}
+export const readEvents = (file: string): StoreEvent[] =>
+  z.array(StoreEvent).parse(JSON.parse(readFileSync(file, 'utf8')))
 
 /** The events of one store by app. */
 export const eventsByApp = (events: readonly StoreEvent[], store: Store): Map<string, AppEvents> =>
@@ -77,40 +70,38 @@ export const isInStore = (events: AppEvents, day: number): boolean =>
   events.every((event) => event.launch === undefined || event.day <= day)
 
 /** What its page says on a day; undefined where no event has changed it. */
-export const changedText = (events: AppEvents, day: number, text: ChangedText): string | undefined =>
-  events.findLast((event) => event.day <= day && event[text] !== undefined)?.[text]
+export const changedText = (
+  events: AppEvents,
+  day: number,
+  text: 'title' | 'subtitle' | 'version' | 'updateNotes' | 'description',
+): string | undefined => events.findLast((event) => event.day <= day && event[text] !== undefined)?.[text]
 
 /** The day of the last release by then; undefined without one. */
 export const lastReleaseDay = (events: AppEvents, day: number): number | undefined =>
   events.findLast((event) => event.day <= day && event.version !== undefined)?.day
 
+/** Adds up what each event has done by a day. */
+export const sumOf = (events: AppEvents, day: number, doneBy: (event: AppEvents[number]) => number): number =>
+  events.reduce((sum, event) => sum + (event.day <= day ? doneBy(event) : 0), 0)
+
+const concerns = ({ words }: AppEvents[number], searched: readonly string[]): boolean =>
+  words === undefined || tokenize(words.join(' ')).some((word) => searched.includes(word))
+
 /** By how many places events move the app in a search for these words. */
 export const placesMoved = (events: AppEvents, day: number, words: readonly string[]): number =>
-  events
-    .filter((event) => event.day <= day && concerns(event, words))
-    .reduce(
-      (sum, { places, overDays, day: from }) =>
-        sum + Math.round(places * Math.min(1, (day - from + 1) / overDays)),
-      0,
-    )
-
-const concerns = ({ words }: AppEvent, searched: readonly string[]): boolean =>
-  words === undefined || tokenize(words.join(' ')).some((word) => searched.includes(word))
+  sumOf(events, day, (event) => {
+    const share = Math.min(1, (day - event.day + 1) / event.overDays)
+    return concerns(event, words) ? Math.round(event.places * share) : 0
+  })
 
 /** Whether the app advertises on a day in a search for these words. */
 export const isAdvertised = (events: AppEvents, day: number, words: readonly string[]): boolean =>
   events.some((event) => event.paid === true && event.day <= day && concerns(event, words))
 
-/** How many stars a review that is written then has more than usual. */
-export const starsMoved = (events: AppEvents, timeMs: number): number =>
-  events.filter((event) => event.day * DAY_MS <= timeMs).reduce((sum, { stars }) => sum + stars, 0)
-
 /** By how much the rating has moved. */
 export const ratingMoved = (events: AppEvents, day: number): number =>
-  events
-    .filter((event) => event.day <= day)
-    .reduce(
-      (sum, { stars, day: from }) =>
-        sum + stars * Math.min(RATING_SHARE_AT_MOST, RATING_SHARE_A_DAY * (day - from)),
-      0,
-    )
+  sumOf(
+    events,
+    day,
+    (event) => event.stars * Math.min(RATING_SHARE_AT_MOST, RATING_SHARE_A_DAY * (day - event.day)),
+  )

@@ -6,156 +6,61 @@
 
 import { z } from 'zod'
 import { fraction, hashText, mix } from './hash.ts'
+import { MINUTE_MS } from './timestamp.ts'
 
-const Rate = z.number().min(0).max(1)
-
-const FaultRule = z.strictObject({
-  /** Share of the occasions. */
-  rate: Rate.default(1),
-  /** Only where the path (of a webhook: the URL) holds this text. */
-  path: z.string().optional(),
-  /** Strikes so many times and then no more. */
-  times: z.int().positive().optional(),
-  /** Before or after the call's work was done; by chance when left open. Not every kind can choose. */
-  when: z.enum(['before', 'after']).optional(),
-  /** How slow an answer is, and how far the clock jumps. */
-  ms: z.int().nonnegative().optional(),
-})
-type FaultRule = z.output<typeof FaultRule>
-
-/** A rate alone, or a rate with where, how often and how. */
-const Fault = z
-  .union([Rate, FaultRule])
-  .transform((fault): FaultRule => (typeof fault === 'number' ? { rate: fault } : fault))
-  .optional()
-
-/** What a whole service or one of its parts may say of itself (spec: Status record). */
-const STATUSES = [
-  'ok',
-  'major_outage',
-  'partial_outage',
-  'long_response_time',
-  'long_execution_time',
-  'webhook_delay',
-  'send_delay',
-] as const
-const Status = z.enum(STATUSES).optional()
-
-const FAULTS = {
-  /** The connection is reset, before or after the work. */
-  reset: Fault,
-  /** The work is done, and the connection ends without an answer. */
-  lost: Fault,
-  /** HTTP 500, before or after the work. */
-  http500: Fault,
-  /** HTTP 200 with 50000, 50301 or 50401, before or after the work. */
-  internalCode: Fault,
-  /** HTTP 200 with `tasks: null` and no reason, before or after the work. */
-  tasksNull: Fault,
-  /** 40202; nothing was done. */
-  rateLimit: Fault,
-  /** HTTP 402; nothing was done. */
-  paymentRequired: Fault,
-  /** The work is done, and the answer ends half-way. */
-  halfBody: Fault,
-  /** The page of a gateway instead of JSON, before or after the work. */
-  notJson: Fault,
-  /**
-   * The answer comes `ms` later (default 2,000); the work is done at the beginning or at the end of that
-   * time.
-   */
-  slow: Fault,
-  /**
-   * The clock jumps ahead by `ms` (default 500) and stays there; by a minute in all, `clockOffsetMs` sets
-   * more.
-   */
-  clockJump: Fault,
-  /** A posted task gets 40210. */
-  insufficientFunds: Fault,
-  /** A task is created and charged, and never done. */
-  stuck: Fault,
-  /** A task ends with 40101, charged in full. */
-  storeError: Fault,
-  /**
-   * A task begins a burst: it and every other that is done within `ms` (default five minutes) ends with
-   * 40101, charged in full, and the envelope counts no error.
-   */
-  storeBurst: Fault,
-  /** A task ends with 40103, charged in full. */
-  executionFailed: Fault,
-  /**
-   * A task that finds nothing or something ends with 40501 "No Search Results.", and is charged for one unit.
-   */
-  nothingFound: Fault,
-  /** A row of the ready list stands there twice. */
-  duplicateRow: Fault,
-  /** A result, fetched or posted back, has the id of another task. */
-  wrongId: Fault,
-  /**
-   * A result, fetched or posted back, is all that another task of the same function found, under the id that
-   * was asked for.
-   */
-  otherAnswer: Fault,
-  /** A result, fetched or posted back, is the failure (40101) of another task of the same function. */
-  otherFailure: Fault,
-  /**
-   * A result, fetched or posted back, says in one field or its path that it is about something else, or has a
-   * second one beside it; each in its turn.
-   */
-  otherField: Fault,
-  /** The answer to a POST names an id that no task has; id_list is right. */
-  wrongPostId: Fault,
-  /** The answer to a POST names with each task the id of the next; id_list is right. */
-  turnedIds: Fault,
-  /** Before a webhook comes another one, with its tag in the URL and an id that no task has. */
-  strayWebhook: Fault,
-  /**
-   * A search, a chart or reviews, fetched or posted back, lacks the second half of the items that it counts.
-   */
-  shortList: Fault,
-  /**
-   * A search or a chart, fetched or posted back, has a hole in its ranks, an app of the other store, a rank
-   * beyond its depth, or more items than it counts, each in its turn.
-   */
-  brokenList: Fault,
-  /** A ready list or id_list lacks the second half of the rows that it counts. */
-  shortRows: Fault,
-  /** id_list is answered from a later offset on than was asked for, and says so. */
-  otherQuery: Fault,
-  /** A webhook is not sent and listed as failed. */
-  webhookUnsent: Fault,
-  /** A webhook is not sent, and the service believes that it was. */
-  webhookLost: Fault,
-  /** A webhook is sent twice. */
-  webhookTwice: Fault,
-  /** The answer to a POST says that a task cost 5,000 times what it did; id_list is right. */
-  wrongCost: Fault,
-  /** A task costs ten times what the price list says. */
-  dearTask: Fault,
+/** Faults of a whole call, in the order in which they strike: the first one wins. */
+const CALL_FAULTS = {
+  reset: 'The connection is reset, before or after the work.',
+  lost: 'The work is done, and the connection ends without an answer.',
+  http500: 'HTTP 500, before or after the work.',
+  internalCode: 'HTTP 200 with 50000, 50301 or 50401, before or after the work.',
+  tasksNull: 'HTTP 200 with `tasks: null` and no reason, before or after the work.',
+  rateLimit: '40202; nothing was done.',
+  paymentRequired: 'HTTP 402; nothing was done.',
+  halfBody: 'The work is done, and the answer ends half-way.',
+  notJson: 'The page of a gateway instead of JSON, before or after the work.',
+  slow: 'The answer comes `ms` later (default 2,000); the work is done at the beginning or end of that time.',
 }
 
-/** Everything that may go wrong. Milliseconds and shares as each kind says. */
-export const FaultSettings = z.strictObject({
-  ...FAULTS,
-  /** The sandbox's clock against its host's, also in the HTTP date. */
-  clockOffsetMs: z.int().default(0),
-  /** The instant at which the sandbox's clock stands still, also in the HTTP date; without one it goes. */
-  clock: z.iso.datetime().optional(),
-  /** What the status endpoint says; by itself it only notices late webhooks. */
-  status: z
-    .strictObject({
-      task_get: Status,
-      task_post: Status,
-      live: Status,
-      'postback/pingback': Status,
-    })
-    .default({}),
-})
-
-export type FaultSettings = z.output<typeof FaultSettings>
-export type FaultSettingsInput = z.input<typeof FaultSettings>
+/** Every kind of fault. Of a result it means one that is fetched or posted back. */
+const FAULTS = {
+  ...CALL_FAULTS,
+  clockJump: 'The clock jumps ahead by `ms` (default 500) and stays there; by a minute in all.',
+  insufficientFunds: 'A posted task gets 40210.',
+  stuck: 'A task is created and charged, and never done.',
+  storeError: 'A task ends with 40101, charged in full.',
+  storeBurst:
+    'A task and every other that is done within `ms` (default five minutes) ends with 40101, charged in ' +
+    'full, and the envelope counts no error.',
+  executionFailed: 'A task ends with 40103, charged in full.',
+  nothingFound:
+    'A task ends with 40501 "No Search Results.", whatever there is, and is charged for one unit.',
+  duplicateRow: 'A row of the ready list stands there twice.',
+  wrongId: 'A result has the id of another task.',
+  otherAnswer: 'A result is all that another task of the function found, under the id that was asked for.',
+  otherFailure: 'A result is the failure (40101) of another task of the same function.',
+  otherField:
+    'A result says in one field or its path that it is about something else, or has a second one beside it; ' +
+    'each in its turn.',
+  wrongPostId: 'The answer to a POST names an id that no task has; id_list is right.',
+  turnedIds: 'The answer to a POST names with each task the id of the next; id_list is right.',
+  strayWebhook: 'Before a webhook comes another one, with its tag in the URL and an id that no task has.',
+  shortList: 'A search, a chart or reviews lacks the second half of the items that it counts.',
+  brokenList:
+    'A search or a chart has a hole in its ranks, an app of the other store, a rank beyond its depth, or ' +
+    'more items than it counts, each in its turn.',
+  shortRows: 'A ready list or id_list lacks the second half of the rows that it counts.',
+  otherQuery: 'id_list is answered from a later offset on than was asked for, and says so.',
+  webhookUnsent: 'A webhook is not sent and listed as failed.',
+  webhookLost: 'A webhook is not sent, and the service believes that it was.',
+  webhookTwice: 'A webhook is sent twice.',
+  wrongCost: 'The answer to a POST says that a task cost 5,000 times what it did; id_list is right.',
+  dearTask: 'A task costs ten times what the price list says.',
+}
 export type FaultKind = keyof typeof FAULTS
+export type CallFault = keyof typeof CALL_FAULTS
 
+const CALL_KINDS = Object.keys(CALL_FAULTS) as readonly CallFault[]
 export const FAULT_KINDS = Object.keys(FAULTS) as readonly FaultKind[]
 
 /**
@@ -166,20 +71,46 @@ export const FAULTS_OF_ALL = FAULT_KINDS.filter(
   (kind) => !['storeBurst', 'wrongCost', 'dearTask'].includes(kind),
 )
 
-/** Kinds that strike a whole call, in this order: the first one wins. */
-const CALL_KINDS = [
-  'reset',
-  'lost',
-  'http500',
-  'internalCode',
-  'tasksNull',
-  'rateLimit',
-  'paymentRequired',
-  'halfBody',
-  'notJson',
-  'slow',
-] as const satisfies readonly FaultKind[]
-export type CallFault = (typeof CALL_KINDS)[number]
+const Rate = z.number().min(0).max(1)
+const FaultRule = z.strictObject({
+  /** Share of the occasions. */
+  rate: Rate.default(1),
+  /** Only where the path (of a webhook: the URL) holds this text. */
+  path: z.string().optional(),
+  /** Strikes so many times and then no more. */
+  times: z.int().positive().optional(),
+  /** Before or after the call's work was done; by chance when left open. Not every kind can choose. */
+  when: z.enum(['before', 'after']).optional(),
+  ms: z.int().nonnegative().optional(),
+})
+/** A rate alone, or a rate with where, how often and how. */
+const Fault = z
+  .union([Rate, FaultRule])
+  .transform((fault): z.output<typeof FaultRule> => (typeof fault === 'number' ? { rate: fault } : fault))
+  .optional()
+
+/** What a whole service or one of its parts may say of itself (spec: Status record). */
+const Status = z
+  .enum([
+    ...(['ok', 'major_outage', 'partial_outage', 'long_response_time'] as const),
+    ...(['long_execution_time', 'webhook_delay', 'send_delay'] as const),
+  ])
+  .optional()
+
+/** Everything that may go wrong. */
+export const FaultSettings = z.strictObject({
+  ...(Object.fromEntries(FAULT_KINDS.map((kind) => [kind, Fault])) as Record<FaultKind, typeof Fault>),
+  /** The sandbox's clock against its host's, also in the HTTP date. */
+  clockOffsetMs: z.int().default(0),
+  /** The instant at which the sandbox's clock stands still, also in the HTTP date; without one it goes. */
+  clock: z.iso.datetime().optional(),
+  /** What the status endpoint says; by itself it only notices late webhooks. */
+  status: z
+    .strictObject({ task_get: Status, task_post: Status, live: Status, 'postback/pingback': Status })
+    .default({}),
+})
+export type FaultSettings = z.output<typeof FaultSettings>
+export type FaultSettingsInput = z.input<typeof FaultSettings>
 
 /** Kinds that cannot choose: a refusal proves that nothing was done, and half a body that something was. */
 const FIXED: Partial<Record<FaultKind, 'before' | 'after'>> = {
@@ -190,9 +121,9 @@ const FIXED: Partial<Record<FaultKind, 'before' | 'after'>> = {
 }
 const SLOW_MS = 2000
 const JUMP_MS = 500
-const BURST_MS = 300_000
+const BURST_MS = 5 * MINUTE_MS
 /** A clock far from that of its callers would hide from them what they have posted. */
-const JUMPED_AT_MOST_MS = 60_000
+const JUMPED_AT_MOST_MS = MINUTE_MS
 
 /** What happens to a call. `noise` is its own. */
 export type Trouble = { kind: CallFault; when: 'before' | 'after'; ms: number; noise: number }
@@ -258,21 +189,17 @@ export class Faults {
 
   /** Whether a kind strikes on this occasion. */
   strikes(kind: FaultKind, path: string): boolean {
-    const fault = this.#settings[kind]
-    if (!fault || (fault.path !== undefined && !path.includes(fault.path))) return false
+    const { rate = 0, path: only = '', times = Number.POSITIVE_INFINITY } = this.#settings[kind] ?? {}
     const struck = this.#struck.get(kind) ?? 0
-    if (struck >= (fault.times ?? Number.POSITIVE_INFINITY)) return false
+    if (rate === 0 || !path.includes(only) || struck >= times) return false
     const asked = (this.#asked.get(kind) ?? 0) + 1
     this.#asked.set(kind, asked)
-    if (fraction(this.#noise(kind, asked)) >= fault.rate) return false
+    if (fraction(this.#noise(kind, asked)) >= rate) return false
     this.#struck.set(kind, struck + 1)
     return true
   }
 
-  /**
-   * Whether a task that is posted at a path and done at a moment falls into a burst of the store, or begins
-   * one.
-   */
+  /** Whether a task posted at a path and done at a moment falls into a burst of the store, or begins one. */
   isInBurst(path: string, doneAtMs: number): boolean {
     const { path: only = '', ms = BURST_MS } = this.#settings.storeBurst ?? {}
     if (path.includes(only) && doneAtMs >= this.#burst.fromMs && doneAtMs < this.#burst.toMs) return true

@@ -2,10 +2,10 @@
 
 import type { Code } from './codes.ts'
 import type { TaskAnswer } from './envelope.ts'
-import { type Form, findOffer, type Offer, resultPath, type TaskFunction } from './offers.ts'
-import { echoTask, resolveTask } from './posting.ts'
+import { type Form, findOffer, type Offer, resultPath } from './offers.ts'
+import { echoTask } from './posting.ts'
 import type { Service } from './service.ts'
-import { messageOf, outcomeOf, type Task, type Tasks } from './tasks.ts'
+import { messageOf, outcomeOf, stageOf, type Task } from './tasks.ts'
 import { formatTimestamp } from './timestamp.ts'
 import { breakList, canBreak, sayOther } from './untrue.ts'
 
@@ -49,44 +49,18 @@ export const listReady = (
   }
 }
 
-/** Functions that give ranked lists: they differ in their search type, every other pair in more than that. */
-const LISTS: readonly TaskFunction[] = ['app_searches', 'app_list']
+/** Functions that give ranked lists differ in their search type, every other pair in more than that. */
+const LISTS: readonly string[] = ['app_searches', 'app_list']
 
 /** Why a task has no result here and now; undefined when it has one. */
-const findObstacle = (
-  tasks: Tasks,
-  task: Task,
-  offer: Offer,
-  form: Form,
-  nowMs: number,
-): Code | undefined => {
+const findObstacle = (task: Task, offer: Offer, form: Form, nowMs: number): Code | undefined => {
   if (task.store !== offer.store) return 40002
-  if (task.function === 'app_listings') return 40004
   if (task.function !== offer.function) {
     return LISTS.includes(task.function) && LISTS.includes(offer.function) ? 40003 : 40004
   }
-  const stage = tasks.stageOf(task, form, nowMs)
-  if (stage === 'done') return undefined
-  return { handed: 40601, queued: 40602, expired: 40403 }[stage] as Code
-}
-
-/** What a task that is done has found, in a form. */
-export const showResult = (service: Service, task: Task, form: Form): TaskAnswer => {
-  const path = resultPath(findOffer(service.offers, task), task.id, form)
-  const { otherAnswer, otherFailure } = service.faults.settings
-  const mayBeOther = (otherAnswer || otherFailure) && [20000, 40102].includes(outcomeOf(task))
-  const other = mayBeOther ? service.tasks.findOther(task) : undefined
-  if (other && service.faults.strikes('otherFailure', path)) {
-    return { ...showFound(service, { ...other, failure: 40101 }, form, path), id: task.id }
-  }
-  const shown = other && service.faults.strikes('otherAnswer', path) ? other : task
-  const isWrong = service.faults.strikes('wrongId', path)
-  const found = showFound(service, shown, form, path)
-  const isBent = found.code === 20000 && service.faults.strikes('otherField', path)
-  return {
-    ...(isBent ? sayOther(found, service.faults.struck.otherField ?? 0) : found),
-    id: isWrong ? service.makeId(task.doneAtMs, task.function) : task.id,
-  }
+  return ({ handed: 40601, queued: 40602, expired: 40403, done: undefined } as const)[
+    stageOf(task, form, nowMs)
+  ]
 }
 
 /** What a task has found. `path` is that of the call. */
@@ -102,8 +76,9 @@ const showFound = (
     const result = answers.show({ ...task, function: offer.function }, form)
     const { items } = result
     if (form === 'html' || offer.function === 'app_info' || !Array.isArray(items)) return result
-    if (items.length > 0 && faults.strikes('shortList', path))
+    if (items.length > 0 && faults.strikes('shortList', path)) {
       return { ...result, items: items.slice(0, items.length >> 1) }
+    }
     if (!canBreak(items) || !faults.strikes('brokenList', path)) return result
     return breakList({ ...result, items }, faults.struck.brokenList ?? 0)
   }
@@ -112,9 +87,25 @@ const showFound = (
     code,
     ...(code === 40501 && { message: messageOf(code, envelope.codes) }),
     isSilent: task.isSilent === true || envelope.codes.isSold,
-    data: echoTask(offer, task.parameters, resolveTask(offer, task)),
+    data: echoTask(offer, task.parameters, task),
     ...(code === 20000 && { result: [showOne()] }),
   }
+}
+
+/** What a task that is done has found, in a form; faults may make it untrue. */
+export const showResult = (service: Service, task: Task, form: Form): TaskAnswer => {
+  const { faults, offers, tasks, makeId } = service
+  const path = resultPath(findOffer(offers, task), task.id, form)
+  const mayBeOther = faults.settings.otherAnswer ?? faults.settings.otherFailure
+  const other = mayBeOther && [20000, 40102].includes(outcomeOf(task)) ? tasks.findOther(task) : undefined
+  if (other && faults.strikes('otherFailure', path)) {
+    return { ...showFound(service, { ...other, failure: 40101 }, form, path), id: task.id }
+  }
+  const shown = other && faults.strikes('otherAnswer', path) ? other : task
+  const id = faults.strikes('wrongId', path) ? makeId(task.doneAtMs, task.function) : task.id
+  const found = { ...showFound(service, shown, form, path), id }
+  const isBent = found.code === 20000 && faults.strikes('otherField', path)
+  return isBent ? sayOther(found, faults.struck.otherField ?? 0) : found
 }
 
 /** Gives the result of a task, and takes the task off the ready list. Asking is free. */
@@ -125,18 +116,17 @@ export const fetchTask = (
   id: string,
   nowMs: number,
 ): TaskAnswer => {
-  const task = service.tasks.find(id)
-  if (!task) {
-    const code = service.tasks.isForeign(id) ? 40001 : 40401
-    const data = { ...echoTask(offer, {}), id }
-    return { id, code, isSilent: service.envelope.codes.isSold, data }
+  const { tasks, offers, envelope } = service
+  const refuse = (code: Code, data: TaskAnswer['data']): TaskAnswer => {
+    return { id, code, isSilent: envelope.codes.isSold, data }
   }
-  const own = task.function === 'app_listings' ? offer : findOffer(service.offers, task)
-  const obstacle = findObstacle(service.tasks, task, offer, form, nowMs)
+  const task = tasks.find(id)
+  if (!task) return refuse(tasks.isForeign(id) ? 40001 : 40401, { ...echoTask(offer, {}), id })
+  const obstacle = findObstacle(task, offer, form, nowMs)
   if (obstacle) {
-    const data = echoTask(own, task.parameters, resolveTask(own, task))
-    return { id, code: obstacle, isSilent: service.envelope.codes.isSold, data }
+    const own = task.function === 'app_listings' ? offer : findOffer(offers, task)
+    return refuse(obstacle, echoTask(own, task.parameters, task))
   }
-  service.tasks.markFetched(task)
+  tasks.markFetched(task)
   return showResult(service, task, form)
 }

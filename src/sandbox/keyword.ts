@@ -1,7 +1,5 @@
 /** Reads a keyword the way the service does: decoding first, then the words that a search looks for. */
 
-import { IGNORED } from './words.ts'
-
 /** Decodes a posted keyword: `+` is a space, every `%##` a byte of UTF-8 (spec: Task posting). */
 export const decodeKeyword = (posted: string): string =>
   posted
@@ -11,7 +9,7 @@ export const decodeKeyword = (posted: string): string =>
 /** One word or one emoji; `c++`, `c#` and `3+` keep their signs. */
 const TOKEN = /[\p{L}\p{N}][\p{L}\p{N}\p{M}+#]*|\p{Extended_Pictographic}/gu
 
-const ignored = new Set(IGNORED)
+const IGNORED = 'a an and at by for in of on or the to with & der die das le la les un une de'.split(' ')
 
 /** Folds a word: case, accents and the plural make no difference. Other scripts keep their marks. */
 const fold = (word: string): string => {
@@ -23,7 +21,7 @@ const fold = (word: string): string => {
 /** The words of a text in the form that the search index uses, each once, in order. */
 export const tokenize = (text: string): string[] => {
   const words = text.normalize('NFKC').toLowerCase().match(TOKEN) ?? []
-  return [...new Set(words.filter((word) => !ignored.has(word)).map(fold))]
+  return [...new Set(words.filter((word) => !IGNORED.includes(word)).map(fold))]
 }
 
 /** Looks typed at random: Latin letters without a vowel, or with five consonants in a row. */

@@ -19,8 +19,6 @@ export const SE_DOMAINS: Record<Store, string> = {
 /** From where an app is looked at. `day` counts UTC days since 1970. */
 export type View = { locationCode: number; languageCode: string; day: number }
 
-const countryOf = (locationCode: number): string => findCountry(locationCode).toLowerCase()
-
 const slug = (title: string): string =>
   title
     .normalize('NFD')
@@ -29,8 +27,8 @@ const slug = (title: string): string =>
     .replace(/^-|-$/g, '')
 
 /** The address of an app in its store. */
-export const appUrl = (store: Store, app: Pick<App, 'id' | 'title'>, view: View): string => {
-  const country = countryOf(view.locationCode)
+export const appUrl = (store: Store, app: App, view: View): string => {
+  const country = findCountry(view.locationCode).toLowerCase()
   const page =
     store === 'ios_store'
       ? `${country}/app/${encodeURIComponent(slug(app.title))}/id${app.id}`
@@ -38,16 +36,17 @@ export const appUrl = (store: Store, app: Pick<App, 'id' | 'title'>, view: View)
   return `https://${SE_DOMAINS[store]}/${page}`
 }
 
-/** The address of a developer in a store. */
-export const developerUrl = (store: Store, app: App): string =>
-  `https://${SE_DOMAINS[store]}/developer/${encodeURIComponent(slug(app.developer))}/${developerId(app)}`
-
 const developerId = (app: App): string => String(200_000_000 + (hashText(app.developer) % 700_000_000))
 
-const imageUrl = (app: App, kind: string, size: string): string => {
+const developerUrl = (store: Store, app: App): string =>
+  `https://${SE_DOMAINS[store]}/developer/${encodeURIComponent(slug(app.developer))}/${developerId(app)}`
+
+/** Where a store has its images. */
+export const imageHost = (store: Store): string => `images.${store.replace('_', '-')}.example`
+
+const imageUrl = (store: Store, app: App, kind: string, size: string): string => {
   const name = mix(app.hash, hashText(kind)).toString(16).padStart(8, '0')
-  const folder = `${kind}/${name.slice(0, 2)}/${name.slice(2, 4)}/${name}`
-  return `https://images.${app.id.includes('.') ? 'android' : 'ios'}-store.example/${folder}/${size}.png`
+  return `https://${imageHost(store)}/${kind}/${name.slice(0, 2)}/${name.slice(2, 4)}/${name}/${size}.png`
 }
 
 /** When the app came out, in days since 1970: between 2012 and 2023. */
@@ -56,110 +55,81 @@ export const releaseDay = (app: App): number => 15_400 + (mix(app.hash, 20) % 40
 const updateEvery = (app: App): number => 9 + (mix(app.hash, 21) % 60)
 const versionNumber = (app: App, day: number): number =>
   Math.max(0, Math.floor((day - releaseDay(app)) / updateEvery(app)))
-const showVersion = (count: number): string =>
-  `${1 + Math.floor(count / 40)}.${Math.floor(count / 4) % 10}.${count % 4}`
 
 /** The version that an app has on a day. */
-export const versionOn = (app: App, day: number): string =>
-  changedText(app.events, day, 'version') ?? showVersion(versionNumber(app, day))
-
-const titleOn = (app: App, day: number): string => changedText(app.events, day, 'title') ?? app.title
-
-/** Votes grow by up to 0.2 % a day, from the number that the catalogue gives for day 20,000. */
-const votesOn = (app: App, day: number): number =>
-  Math.max(1, Math.round(app.votes * (1 + 0.002 * fraction(mix(app.hash, 22)) * (day - 20_000))))
-
-const ratingOn = (app: App, day: number): number => {
-  const swing = 0.05 * Math.sin((2 * Math.PI * (day + (app.hash % 90))) / 90)
-  return Math.round(Math.min(5, Math.max(1, app.rating + swing + ratingMoved(app.events, day))) * 100) / 100
+export const versionOn = (app: App, day: number): string => {
+  const count = versionNumber(app, day)
+  const numbers = [1 + Math.floor(count / 40), Math.floor(count / 4) % 10, count % 4]
+  return changedText(app.events, day, 'version') ?? numbers.join('.')
 }
 
-/** Every app that costs money is a dollar cheaper for one week in eight. */
-const priceOn = (app: App, view: View): { current: number; regular: number | null; currency: string } => {
-  const [currency, perDollar] = findCurrency(view.locationCode)
-  const inCurrency = (usd: number) => Math.round(usd * perDollar * 100) / 100
-  const isOnSale = app.priceUsd > 1 && (Math.floor(view.day / 7) + app.hash) % 8 === 0
+/** The title that an app has on a day. */
+export const titleOn = (app: App, day: number): string => changedText(app.events, day, 'title') ?? app.title
+
+/** The rating of an app on a day, as results show it. */
+export const showRating = (app: App, day: number) => {
+  const swing = 0.05 * Math.sin((2 * Math.PI * (day + (app.hash % 90))) / 90)
+  const rating = Math.min(5, Math.max(1, app.rating + swing + ratingMoved(app.events, day)))
+  // Votes grow by up to 0.2 % a day, from the number that the catalogue gives for day 20,000.
+  const growth = 0.002 * fraction(mix(app.hash, 22)) * (day - 20_000)
   return {
-    current: inCurrency(isOnSale ? app.priceUsd - 1 : app.priceUsd),
-    regular: isOnSale ? inCurrency(app.priceUsd) : null,
-    currency,
+    rating_type: 'Max5',
+    value: Math.round(rating * 100) / 100,
+    votes_count: Math.max(1, Math.round(app.votes * (1 + growth))),
+    rating_max: 5,
   }
 }
 
-/** The rating of an app on a day, as results show it. */
-export const showRating = (app: App, day: number) => ({
-  rating_type: 'Max5',
-  value: ratingOn(app, day),
-  votes_count: votesOn(app, day),
-  rating_max: 5,
-})
+/** Every app that costs money is a dollar cheaper for one week in eight. */
+const showPrice = (app: App, view: View) => {
+  const [currency, perDollar] = findCurrency(view.locationCode)
+  const inCurrency = (usd: number) => Math.round(usd * perDollar * 100) / 100
+  const isOnSale = app.priceUsd > 1 && (Math.floor(view.day / 7) + app.hash) % 8 === 0
+  const current = inCurrency(isOnSale ? app.priceUsd - 1 : app.priceUsd)
+  return {
+    current,
+    regular: isOnSale ? inCurrency(app.priceUsd) : null,
+    max_value: null,
+    currency,
+    is_price_range: false,
+    displayed_price: app.priceUsd === 0 ? 'Free' : `${current.toFixed(2)} ${currency}`,
+  }
+}
 
-const describeFreshly = (store: Store, app: App, view: View) => {
-  const price = priceOn(app, view)
+/** The fields that a line of a search and a page share. */
+const describeApp = (store: Store, app: App, view: View) => {
   const rating = showRating(app, view.day)
-  const votes = rating.votes_count
   return {
     position: 'left',
     app_id: app.id,
     title: titleOn(app, view.day),
     url: appUrl(store, app, view),
-    icon: imageUrl(app, 'icon', '512x512'),
-    reviews_count: store === 'ios_store' ? votes : Math.ceil(votes / 4),
+    icon: imageUrl(store, app, 'icon', '512x512'),
+    reviews_count: store === 'ios_store' ? rating.votes_count : Math.ceil(rating.votes_count / 4),
     rating,
     is_free: app.priceUsd === 0,
-    price: {
-      current: price.current,
-      regular: price.regular,
-      max_value: null,
-      currency: price.currency,
-      is_price_range: false,
-      displayed_price: app.priceUsd === 0 ? 'Free' : `${price.current.toFixed(2)} ${price.currency}`,
-    },
+    price: showPrice(app, view),
   }
-}
-
-type Description = ReturnType<typeof describeFreshly>
-
-/** How an app was described last, and as seen from where: most tasks of an hour look from the same place. */
-const described = new WeakMap<App, { view: View; description: Description }>()
-
-/** The fields that a line of a search and a page share. */
-export const describeApp = (store: Store, app: App, view: View): Description => {
-  const last = described.get(app)
-  if (
-    last?.view.day === view.day &&
-    last.view.locationCode === view.locationCode &&
-    last.view.languageCode === view.languageCode
-  ) {
-    return last.description
-  }
-  const description = describeFreshly(store, app, view)
-  described.set(app, { view, description })
-  return description
 }
 
 /** The type of an item. `kind` is what it ends in, such as `search_organic`. */
 export const itemType = (store: Store, kind: string, deviations: Deviations): string => {
   if (!deviations.has('types')) return `${store}_${kind}`
   // As it is sold, a chart has the type of a search.
-  const soldKind = kind === 'list_organic' ? 'search_organic' : kind
-  return `${store === 'ios_store' ? 'app_store' : 'google_play'}_${soldKind}`
+  return `${store === 'ios_store' ? 'app_store' : 'google_play'}_${kind.replace('list_', 'search_')}`
 }
 
-/** One item in so many of a search stands at the right, or lacks what others have. */
-const isOneIn = (count: number, app: App, noise: number): boolean => mix(app.hash, noise) % count === 0
-
-/** What a line of a search or a chart lacks as it is sold. */
-const thinOut = (store: Store, app: App, shown: Description) => {
-  const price = app.priceUsd === 0 ? { displayed_price: null } : {}
-  const position = isOneIn(9, app, 40) ? 'right' : 'left'
-  if (store === 'ios_store') return { position, price: { ...shown.price, ...price } }
-  const isUnrated = isOneIn(7, app, 41)
+/** What a line of a search or a chart lacks as it is sold; one in so many stands at the right. */
+const thinOut = (store: Store, app: App, shown: ReturnType<typeof describeApp>) => {
+  const position = mix(app.hash, 40) % 9 === 0 ? 'right' : 'left'
+  const price = { ...shown.price, ...(app.priceUsd === 0 && { displayed_price: null }) }
+  if (store === 'ios_store') return { position, price }
+  const isUnrated = mix(app.hash, 41) % 7 === 0
   return {
     position,
     reviews_count: isUnrated ? null : shown.reviews_count,
     rating: isUnrated ? null : { ...shown.rating, votes_count: null },
-    price: { ...shown.price, ...price, currency: null },
+    price: { ...price, currency: null },
   }
 }
 
@@ -190,16 +160,24 @@ const UPDATE_NOTES = [
   'More content every week, and support for the newest system.',
 ]
 
+/** The text is rewritten with every tenth version. */
 const describeText = (app: App, version: number): string => {
-  const about = app.topic ? app.topic.narrow.slice(0, 6).join(', ') : 'everything that you need'
+  const about = app.topic?.narrow.slice(0, 6).join(', ') ?? 'everything that you need'
   return [
     `${app.title} by ${app.developer}.`,
     `Made for everybody who cares about ${about}.`,
     `• ${pick(app.topic?.phrases ?? [app.title], mix(app.hash, 30))}`,
     '• Works offline\n• No account needed',
-    // The text is rewritten with every tenth version.
     `Edition ${1 + Math.floor(version / 10)}.`,
   ].join('\n')
+}
+
+/** The line under the title; every twelfth app has none, and it is another one with every fifth version. */
+const subtitleOf = (app: App, version: number): string | null => {
+  if (app.hash % 12 === 0) return null
+  const words = app.topic?.narrow ?? ['everything', 'daily']
+  const [first, second] = [50, 51 + Math.floor(version / 5)].map((noise) => pick(words, mix(app.hash, noise)))
+  return `For ${first} & ${second}`
 }
 
 const showIosExtras = (app: App) => ({
@@ -224,79 +202,52 @@ const showAndroidExtras = (app: App, votes: number) => {
 }
 
 /** Every seventh app of android_store varies with the device: its page names no version, system and size. */
-const variesWithDevice = (store: Store, app: App): boolean => store === 'android_store' && app.hash % 7 === 0
-
-/** What the page of an app says of its package. */
 const showPackage = (store: Store, app: App, day: number) => {
-  if (variesWithDevice(store, app)) return { version: null, minimum_os_version: null, size: null }
+  const isVarying = store === 'android_store' && app.hash % 7 === 0
   return {
-    version: versionOn(app, day),
-    minimum_os_version: `${12 + (app.hash % 5)}.0`,
-    size: `${(20 + (app.hash % 1800) / 10).toFixed(1)} MB`,
+    version: isVarying ? null : versionOn(app, day),
+    minimum_os_version: isVarying ? null : `${12 + (app.hash % 5)}.0`,
+    size: isVarying ? null : `${(20 + (app.hash % 1800) / 10).toFixed(1)} MB`,
   }
 }
 
-/** Other apps of its topic. */
-const similarApps = (catalogue: Catalogue, app: App): readonly App[] => {
-  const start = app.hash % 100
-  const around = app.topic ? catalogue.appsOfTopic(app.topic).slice(start, start + 6) : []
-  return around.filter((other) => other !== app)
-}
-
-/** Other apps of its developer. */
-const appsBeside = (catalogue: Catalogue, app: App): readonly App[] =>
-  catalogue
-    .appsOfDeveloper(app.developer)
-    .filter((other) => other !== app)
-    .slice(0, 6)
-
-/** As it is sold, an empty list is null. */
-const emptyAs = <Value>(list: readonly Value[], isSparse: boolean): readonly Value[] | null =>
-  isSparse && list.length === 0 ? null : list
-
-/** The line under the title; every twelfth app has none, and it is another one with every fifth version. */
-const subtitleOf = (app: App, version: number): string | null => {
-  if (app.hash % 12 === 0) return null
-  const words = app.topic?.narrow ?? ['everything', 'daily']
-  const first = pick(words, mix(app.hash, 50))
-  return `For ${first} & ${pick(words, mix(app.hash, 51 + Math.floor(version / 5)))}`
-}
-
-/** The page of an app, as the one item of an app_info result. */
+/** The page of an app, as the one item of an app_info result. As it is sold, an empty list is null. */
 export const showInfoItem = (catalogue: Catalogue, app: App, view: View, deviations: Deviations) => {
-  const { store } = catalogue
+  const { store, appsOfTopic, appsOfDeveloper } = catalogue
+  const { day } = view
   const isSparse = deviations.has('nulls')
-  const isSubtitled = store === 'ios_store' && deviations.has('endpoints')
   const shown = describeApp(store, app, view)
-  const version = versionNumber(app, view.day)
+  const version = versionNumber(app, day)
+  const changed = (text: Parameters<typeof changedText>[2]) => changedText(app.events, day, text)
   const updatedDay =
-    lastReleaseDay(app.events, view.day) ?? Math.min(view.day, releaseDay(app) + version * updateEvery(app))
-  const link = (other: App) => ({
-    app_id: other.id,
-    title: titleOn(other, view.day),
-    url: appUrl(store, other, view),
-  })
+    lastReleaseDay(app.events, day) ?? Math.min(day, releaseDay(app) + version * updateEvery(app))
+  const link = (others: readonly App[]) => {
+    const links = others
+      .filter((other) => other !== app)
+      .map((other) => ({ app_id: other.id, title: titleOn(other, day), url: appUrl(store, other, view) }))
+    return isSparse && links.length === 0 ? null : links
+  }
+  const start = app.hash % 100
+  const appsBeside = appsOfDeveloper(app.developer).filter((other) => other !== app)
   return {
     type: itemType(store, 'info_organic', deviations),
     rank_group: 1,
     rank_absolute: 1,
     ...shown,
-    ...(isSubtitled && {
-      subtitle: changedText(app.events, view.day, 'subtitle') ?? subtitleOf(app, version),
-    }),
-    description: changedText(app.events, view.day, 'description') ?? describeText(app, version),
+    ...(store === 'ios_store' &&
+      deviations.has('endpoints') && { subtitle: changed('subtitle') ?? subtitleOf(app, version) }),
+    description: changed('description') ?? describeText(app, version),
     main_category: app.category,
     developer: app.developer,
     developer_id: developerId(app),
     developer_url: developerUrl(store, app),
-    ...showPackage(store, app, view.day),
+    ...showPackage(store, app, day),
     released_date: isSparse && store === 'ios_store' ? null : formatTimestamp(releaseDay(app) * DAY_MS),
     last_update_date: formatTimestamp(updatedDay * DAY_MS),
-    update_notes:
-      changedText(app.events, view.day, 'updateNotes') ?? pick(UPDATE_NOTES, mix(app.hash, version)),
-    images: Array.from({ length: 5 }, (_, index) => imageUrl(app, `screen${index}`, '1284x2778')),
-    similar_apps: emptyAs(similarApps(catalogue, app).map(link), isSparse),
-    more_apps_by_developer: emptyAs(appsBeside(catalogue, app).map(link), isSparse),
+    update_notes: changed('updateNotes') ?? pick(UPDATE_NOTES, mix(app.hash, version)),
+    images: Array.from({ length: 5 }, (_, index) => imageUrl(store, app, `screen${index}`, '1284x2778')),
+    similar_apps: link(app.topic ? appsOfTopic(app.topic).slice(start, start + 6) : []),
+    more_apps_by_developer: link(appsBeside.slice(0, 6)),
     ...(store === 'ios_store' ? showIosExtras(app) : showAndroidExtras(app, shown.rating.votes_count)),
   }
 }

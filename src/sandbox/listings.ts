@@ -4,43 +4,131 @@
  */
 
 import { z } from 'zod'
-import type { PostedTask } from './books.ts'
 import type { App, Catalogue } from './catalogue.ts'
 import { nameCategory } from './categories.ts'
 import type { Deviations } from './deviations.ts'
-import { invalidField, type TaskAnswer } from './envelope.ts'
+import { invalidField, isRecord, type TaskAnswer } from './envelope.ts'
 import { isInStore } from './events.ts'
 import { hashText } from './hash.ts'
 import { tokenize } from './keyword.ts'
 import { MAX_ROWS, MAX_TAG_CHARACTERS } from './limits.ts'
 import { appUrl, SE_DOMAINS, showInfoItem } from './listing.ts'
-import { Filters, type Listing, OrderBy, passes, sortListings } from './listing-filters.ts'
-import { type Store, segmentOf } from './offers.ts'
-import { isRecord } from './posting.ts'
-import { LISTING_PRICES_MICROS } from './prices.ts'
+import { LISTING_PRICES_MICROS, type Store, segmentOf } from './offers.ts'
 import type { Service } from './service.ts'
 import { dayOf, formatTimestamp } from './timestamp.ts'
 
-const MAX_WORDS_CHARACTERS = 200
-const MAX_CATEGORIES = 10
 /** Every listing is that of one place. */
-const LOCATION_CODE = 2840
-const LANGUAGE_CODE = 'en'
+const PLACE = { locationCode: 2840, languageCode: 'en' }
 
-const Words = z.string().min(1).max(MAX_WORDS_CHARACTERS).optional()
+const showListing = (catalogue: Catalogue, app: App, nowMs: number, deviations: Deviations) => {
+  const view = { ...PLACE, day: dayOf(nowMs) }
+  return {
+    app_id: app.id,
+    se_domain: SE_DOMAINS[catalogue.store],
+    location_code: PLACE.locationCode,
+    language_code: PLACE.languageCode,
+    check_url: appUrl(catalogue.store, app, view),
+    time_update: formatTimestamp(nowMs),
+    item: showInfoItem(catalogue, app, view, deviations),
+  }
+}
+type Listing = ReturnType<typeof showListing>
 
+/** The value at `item.rating.value`, or, as the documentation of the ios_store writes it, `rating.value`. */
+const valueAt = (listing: Listing, path: string): unknown => {
+  const names = path.split('.')
+  const root: unknown = (names[0] ?? '') in listing ? listing : listing.item
+  return names.reduce<unknown>((value, name) => (value as Record<string, unknown> | null)?.[name], root)
+}
+
+/** `%` stands for any text. */
+const isLike = (text: unknown, pattern: unknown): boolean => {
+  const escaped = String(pattern).replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+  return new RegExp(`^${escaped.replaceAll('%', '.*')}$`, 'is').test(String(text))
+}
+
+const isAmong = (value: unknown, list: unknown): boolean => Array.isArray(list) && list.includes(value)
+
+const TESTS = {
+  regex: (value, given) => new RegExp(String(given)).test(String(value)),
+  not_regex: (value, given) => !new RegExp(String(given)).test(String(value)),
+  '<': (value, given) => Number(value) < Number(given),
+  '<=': (value, given) => Number(value) <= Number(given),
+  '>': (value, given) => Number(value) > Number(given),
+  '>=': (value, given) => Number(value) >= Number(given),
+  '=': (value, given) => value === given,
+  '<>': (value, given) => value !== given,
+  in: isAmong,
+  not_in: (value, given) => !isAmong(value, given),
+  like: isLike,
+  not_like: (value, given) => !isLike(value, given),
+} satisfies Record<string, (value: unknown, given: unknown) => boolean>
+const OPERATORS = Object.keys(TESTS) as (keyof typeof TESTS)[]
+
+const MAX_CONDITIONS = 8
+/** `["item.rating.value", ">", 3]` */
+const Condition = z.tuple([z.string().min(1), z.enum(OPERATORS), z.unknown()])
+type Condition = z.output<typeof Condition>
+/** Conditions with `and` or `or` between them. */
+type Chain = readonly (Condition | 'and' | 'or')[]
+
+const isWellJoined = (chain: Chain): boolean =>
+  chain.length % 2 === 1 &&
+  chain.length < 2 * MAX_CONDITIONS &&
+  chain.every((part, index) => (typeof part === 'string') === (index % 2 === 1))
+
+const Words = z.string().min(1).max(200).optional()
 const Query = z.strictObject({
   title: Words,
   description: Words,
-  categories: z.array(z.string()).min(1).max(MAX_CATEGORIES).optional(),
-  filters: Filters.optional(),
-  order_by: OrderBy.optional(),
+  categories: z.array(z.string()).min(1).max(10).optional(),
+  filters: z
+    .union([
+      Condition.transform((condition): Chain => [condition]),
+      z.array(z.union([Condition, z.enum(['and', 'or'])])).refine(isWellJoined),
+    ])
+    .optional(),
+  /** `item.rating.value,desc` */
+  order_by: z
+    .array(z.string().regex(/^[a-z_.]+,(asc|desc)$/))
+    .min(1)
+    .max(3)
+    .optional(),
   limit: z.int().min(1).max(MAX_ROWS).default(100),
   offset: z.int().nonnegative().default(0),
   offset_token: z.string().optional(),
   tag: z.string().max(MAX_TAG_CHARACTERS).optional(),
 })
 type Query = z.output<typeof Query>
+
+/** Whether a listing passes all filters, read from left to right. */
+const passes = (listing: Listing, chain: Chain): boolean => {
+  let isPassed = false
+  let joint = 'or'
+  for (const part of chain) {
+    if (typeof part === 'string') joint = part
+    else {
+      const [path, operator, given] = part
+      const isMet = TESTS[operator](valueAt(listing, path), given)
+      isPassed = joint === 'and' ? isPassed && isMet : isPassed || isMet
+    }
+  }
+  return isPassed
+}
+
+const compare = (left: unknown, right: unknown): number =>
+  typeof left === 'number' && typeof right === 'number'
+    ? left - right
+    : String(left).localeCompare(String(right))
+
+/** The order of two listings by the first rule that tells them apart. */
+const compareBy = (orders: readonly string[], left: Listing, right: Listing): number => {
+  const differences = orders.map((order) => {
+    const [path = '', direction] = order.split(',')
+    return compare(valueAt(left, path), valueAt(right, path)) * (direction === 'asc' ? 1 : -1)
+  })
+  return differences.find((difference) => difference !== 0) ?? 0
+}
 
 /** What a token has to agree with: all of a query but where it stands. */
 const fingerprint = ({ offset, offset_token, tag, ...rest }: Query): number => hashText(JSON.stringify(rest))
@@ -65,29 +153,14 @@ const holds = (text: string, words: string | undefined): boolean => {
   return tokenize(words).every((word) => found.includes(word))
 }
 
-const showListing = (catalogue: Catalogue, app: App, nowMs: number, deviations: Deviations): Listing => {
-  const view = { locationCode: LOCATION_CODE, languageCode: LANGUAGE_CODE, day: dayOf(nowMs) }
-  return {
-    app_id: app.id,
-    se_domain: SE_DOMAINS[catalogue.store],
-    location_code: LOCATION_CODE,
-    language_code: LANGUAGE_CODE,
-    check_url: appUrl(catalogue.store, app, view),
-    time_update: formatTimestamp(nowMs),
-    item: showInfoItem(catalogue, app, view, deviations),
-  }
-}
-
 /** Every listing that a query asks for, from the most popular app down. */
 const findListings = (
   catalogue: Catalogue,
-  query: Query,
+  { title, description, categories, filters, order_by: orders = [] }: Query,
   nowMs: number,
   deviations: Deviations,
-): Listing[] => {
-  const { title, description, categories, filters, order_by: orders } = query
-  const found = catalogue
-    .allApps()
+): Listing[] =>
+  catalogue.apps
     .filter((app) => isInStore(app.events, dayOf(nowMs)))
     .filter((app) => categories === undefined || categories.includes(nameCategory(app.category)))
     .filter((app) => holds(app.title, title))
@@ -95,57 +168,33 @@ const findListings = (
     .map((app) => showListing(catalogue, app, nowMs, deviations))
     .filter(({ item }) => holds(item.description, description))
     .filter((listing) => filters === undefined || passes(listing, filters))
-  return orders === undefined ? found : sortListings(found, orders)
-}
-
-/** A call in the books. */
-const recordCall = (
-  store: Store,
-  { id, costMicros, nowMs }: { id: string; costMicros: number; nowMs: number },
-  parameters: Record<string, unknown>,
-): PostedTask => ({
-  id,
-  store,
-  function: 'app_listings',
-  subject: '',
-  locationCode: LOCATION_CODE,
-  languageCode: LANGUAGE_CODE,
-  depth: 1,
-  priority: 1,
-  postedAtMs: nowMs,
-  doneAtMs: nowMs,
-  costMicros,
-  results: 1,
-  refundMicros: 0,
-  parameters,
-})
+    .toSorted((left, right) => compareBy(orders, left, right))
 
 /** Searches in the listings of a store; a search that is answered is charged. `path` is that of the call. */
 export const searchListings = (
-  service: Service,
+  { account, answers, deviations, faults, makeId, tasks }: Service,
   store: Store,
   body: unknown,
   { path, nowMs }: { path: string; nowMs: number },
 ): TaskAnswer => {
-  const { deviations } = service
-  const id = service.makeId(nowMs, 'app_listings')
+  const id = makeId(nowMs, 'app_listings')
   const parameters = isRecord(body) ? body : {}
   const se = segmentOf(store, deviations)
   const data = { ...parameters, api: 'app_data', function: 'search', se, se_type: 'app_listings' }
-  const refuse = (field: string): TaskAnswer => ({ id, ...invalidField(field), data })
   const { data: query, error } = Query.safeParse(body)
-  if (query === undefined) return refuse(String(error?.issues[0]?.path[0] ?? 'task'))
+  if (!query) return { id, ...invalidField(String(error?.issues[0]?.path[0] ?? 'task')), data }
   const offset = readOffset(query)
-  if (offset === undefined) return refuse('offset_token')
-  const found = findListings(service.answers.stores[store].catalogue, query, nowMs, deviations)
+  if (offset === undefined) return { id, ...invalidField('offset_token'), data }
+  const found = findListings(answers.stores[store].catalogue, query, nowMs, deviations)
   const items = found.slice(offset, offset + query.limit)
   const { perRequest, perResult } = LISTING_PRICES_MICROS
   const costMicros = perRequest + perResult * items.length
-  const isPoor = service.faults.strikes('insufficientFunds', path)
-  const unpayable = isPoor ? 40210 : service.account.refuse(costMicros, nowMs)
+  const isPoor = faults.strikes('insufficientFunds', path)
+  const unpayable = isPoor ? 40210 : account.refuse(costMicros, nowMs)
   if (unpayable) return { id, code: unpayable, data }
-  const call = recordCall(store, { id, costMicros, nowMs }, parameters)
-  service.tasks.postFetched(call)
+  const question = { store, function: 'app_listings', subject: '', ...PLACE, depth: 1, priority: 1 } as const
+  const outcome = { postedAtMs: nowMs, doneAtMs: nowMs, costMicros, results: 1, refundMicros: 0 }
+  tasks.postFetched({ id, ...question, ...outcome, parameters })
   const next = offset + items.length
   const token = next < found.length ? writeToken(query, next) : null
   const result = { total_count: found.length, count: items.length, offset, offset_token: token, items }

@@ -1,7 +1,7 @@
 /**
- * The places that the service knows: countries for both stores, and some states for android_store; as it is
- * sold, many regions and cities. Russia and Belarus are unsupported (spec: Reference records) and therefore
- * stand in no list.
+ * The places and languages that the service knows: countries for both stores, and some states for
+ * android_store; as it is sold, many regions and cities. Russia and Belarus are unsupported and therefore
+ * stand in no list (spec: Reference records).
  */
 
 import type { Deviations } from './deviations.ts'
@@ -9,8 +9,8 @@ import { mix, pick } from './hash.ts'
 import type { Store } from './offers.ts'
 import { NAME_STARTS } from './words.ts'
 
-/** A location record as the locations list gives it (spec: Reference records). */
-export type Location = {
+/** A location record as the locations list gives it. */
+type Location = {
   location_code: number
   location_name: string
   location_name_parent: string | null
@@ -52,40 +52,43 @@ Tonga|TO|776; Trinidad and Tobago|TT|780; Tunisia|TN|788; Turkey|TR|792; Turkmen
 Turks and Caicos Islands|TC|796; Uganda|UG|800; Ukraine|UA|804; United Arab Emirates|AE|784;
 United Kingdom|GB|826; United States|US|840; Uruguay|UY|858; Uzbekistan|UZ|860; Vanuatu|VU|548;
 Venezuela|VE|862; Vietnam|VN|704; Yemen|YE|887; Zambia|ZM|894; Zimbabwe|ZW|716`
+  .split(';')
+  .map((entry): Location => {
+    const [name = '', iso = '', number = ''] = entry.trim().split('|')
+    return {
+      location_code: 2000 + Number(number),
+      location_name: name,
+      location_name_parent: null,
+      country_iso_code: iso,
+      location_type: 'Country',
+    }
+  })
 
-/** States, by name, country letters and location code. */
-const STATES = [
-  ['California', 'US', 21137],
-  ['Florida', 'US', 21142],
-  ['New York', 'US', 21167],
-  ['Texas', 'US', 21176],
-  ['Bavaria', 'DE', 20227],
-  ['England', 'GB', 20339],
-  ['Scotland', 'GB', 20341],
-  ['Ontario', 'CA', 20121],
-] as const
-
-const countries: Location[] = COUNTRIES.split(';').map((entry) => {
-  const [name = '', iso = '', number = ''] = entry.trim().split('|')
-  return {
-    location_code: 2000 + Number(number),
-    location_name: name,
-    location_name_parent: null,
-    country_iso_code: iso,
-    location_type: 'Country',
-  }
+const inside = (parent: Location, name: string, code: number, type: Location['location_type']): Location => ({
+  location_code: code,
+  location_name: `${name},${parent.location_name}`,
+  location_name_parent: parent.location_name,
+  country_iso_code: parent.country_iso_code,
+  location_type: type,
 })
 
-const states: Location[] = STATES.map(([name, iso, code]) => {
-  const parent = countries.find((country) => country.country_iso_code === iso)?.location_name ?? null
-  return {
-    location_code: code,
-    location_name: `${name},${parent}`,
-    location_name_parent: parent,
-    country_iso_code: iso,
-    location_type: 'State',
-  }
-})
+/** States, by country letters, name and location code. */
+const STATES = (
+  [
+    ['US', 'California', 21137],
+    ['US', 'Florida', 21142],
+    ['US', 'New York', 21167],
+    ['US', 'Texas', 21176],
+    ['DE', 'Bavaria', 20227],
+    ['GB', 'England', 20339],
+    ['GB', 'Scotland', 20341],
+    ['CA', 'Ontario', 20121],
+  ] as const
+).flatMap(([iso, name, code]) =>
+  COUNTRIES.filter((country) => country.country_iso_code === iso).map((country) =>
+    inside(country, name, code, 'State'),
+  ),
+)
 
 /**
  * Invented regions and cities in each country: with them the list of the android_store has about 100,000
@@ -97,51 +100,39 @@ const FIRST_REGION_CODE = 9_000_000
 const FIRST_CITY_CODE = 1_000_000
 const PLACE_ENDS = ['burgh', 'ville', 'ford', 'stadt', 'haven', 'bridge', 'field', 'mouth'] as const
 
-/** `nth` tells it from the others with the same parent. */
-const inventPlace = (parent: Location, code: number, nth: number, type: 'Region' | 'City'): Location => {
-  const name = [NAME_STARTS, PLACE_ENDS].map((parts, index) => pick(parts, mix(code, index)))
-  return {
-    location_code: code,
-    location_name: `${name.join('')} ${nth + 1},${parent.location_name}`,
-    location_name_parent: parent.location_name,
-    country_iso_code: parent.country_iso_code,
-    location_type: type,
-  }
-}
+/** Places with the same parent; their codes go on from `first`. */
+const inventPlaces = (parent: Location, count: number, first: number, type: 'Region' | 'City'): Location[] =>
+  Array.from({ length: count }, (_, nth) => {
+    const code = first + nth
+    const name = pick(NAME_STARTS, mix(code, 0)) + pick(PLACE_ENDS, mix(code, 1))
+    return inside(parent, `${name} ${nth + 1}`, code, type)
+  })
 
-const inventPlaces = (): Location[] =>
-  countries.flatMap((country, number) =>
-    Array.from({ length: REGIONS_PER_COUNTRY }, (_, index) => {
-      const nth = number * REGIONS_PER_COUNTRY + index
-      const region = inventPlace(country, FIRST_REGION_CODE + nth, index, 'Region')
-      const cities = Array.from({ length: CITIES_PER_REGION }, (_, city) =>
-        inventPlace(region, FIRST_CITY_CODE + nth * CITIES_PER_REGION + city, city, 'City'),
-      )
-      return [region, ...cities]
-    }).flat(),
-  )
+const inventAll = (): Location[] =>
+  COUNTRIES.flatMap((country, number) => {
+    const before = number * REGIONS_PER_COUNTRY
+    const regions = inventPlaces(country, REGIONS_PER_COUNTRY, FIRST_REGION_CODE + before, 'Region')
+    return regions.flatMap((region, index) => {
+      const firstCity = FIRST_CITY_CODE + (before + index) * CITIES_PER_REGION
+      return [region, ...inventPlaces(region, CITIES_PER_REGION, firstCity, 'City')]
+    })
+  })
 
 /** The places of a list, by code and by name. */
-type Places = {
-  list: readonly Location[]
-  byCode: ReadonlyMap<number, Location>
-  byName: ReadonlyMap<string, Location>
-}
-
-const index = (list: readonly Location[]): Places => ({
+const index = (list: readonly Location[]) => ({
   list,
   byCode: new Map(list.map((location) => [location.location_code, location])),
   byName: new Map(list.map((location) => [location.location_name, location])),
 })
 
-const onlyCountries = index(countries)
-const withStates = index([...countries, ...states])
-let many: Places | undefined
+const onlyCountries = index(COUNTRIES)
+const withStates = index([...COUNTRIES, ...STATES])
+let many: typeof withStates | undefined
 
-const placesOf = (store: Store, deviations: Deviations): Places => {
+const placesOf = (store: Store, deviations: Deviations) => {
   if (store === 'ios_store') return onlyCountries
   if (!deviations.has('many-locations')) return withStates
-  many ??= index([...countries, ...states, ...inventPlaces()])
+  many ??= index([...COUNTRIES, ...STATES, ...inventAll()])
   return many
 }
 
@@ -150,18 +141,12 @@ export const listLocations = (store: Store, deviations: Deviations): readonly Lo
   placesOf(store, deviations).list
 
 /** Finds a location of a store by its code; undefined when the store does not serve it. */
-export const findLocationByCode = (
-  store: Store,
-  code: number,
-  deviations: Deviations,
-): Location | undefined => placesOf(store, deviations).byCode.get(code)
+export const findLocationByCode = (store: Store, code: number, deviations: Deviations) =>
+  placesOf(store, deviations).byCode.get(code)
 
 /** Finds a location of a store by its full name; undefined when the store does not serve it. */
-export const findLocationByName = (
-  store: Store,
-  name: string,
-  deviations: Deviations,
-): Location | undefined => placesOf(store, deviations).byName.get(name)
+export const findLocationByName = (store: Store, name: string, deviations: Deviations) =>
+  placesOf(store, deviations).byName.get(name)
 
 /** The letters of the country that a location lies in. */
 export const findCountry = (locationCode: number): string =>
@@ -176,13 +161,39 @@ const CURRENCIES: Record<string, readonly [currency: string, perDollar: number]>
   BR: ['BRL', 5],
   IN: ['INR', 90],
   CH: ['CHF', 1],
-  ...Object.fromEntries(
-    ['AT', 'BE', 'DE', 'ES', 'FI', 'FR', 'GR', 'IE', 'IT', 'NL', 'PT'].map(
-      (iso) => [iso, ['EUR', 1]] as const,
-    ),
-  ),
 }
+const EURO_COUNTRIES = ['AT', 'BE', 'DE', 'ES', 'FI', 'FR', 'GR', 'IE', 'IT', 'NL', 'PT']
 
 /** Currency of a location, and what a dollar is worth in it; other countries pay in US dollars. */
-export const findCurrency = (locationCode: number): readonly [currency: string, perDollar: number] =>
-  CURRENCIES[findCountry(locationCode)] ?? ['USD', 1]
+export const findCurrency = (locationCode: number): readonly [currency: string, perDollar: number] => {
+  const country = findCountry(locationCode)
+  return EURO_COUNTRIES.includes(country) ? ['EUR', 1] : (CURRENCIES[country] ?? ['USD', 1])
+}
+
+const readLanguages = (names: string) =>
+  names.split(',').map((entry) => {
+    const [language_code = '', ...words] = entry.trim().split(' ')
+    return { language_name: words.join(' '), language_code }
+  })
+
+const LANGUAGES = readLanguages(`
+af Afrikaans, am Amharic, ar Arabic, az Azerbaijani, bg Bulgarian, bn Bengali, bs Bosnian, ca Catalan,
+cs Czech, da Danish, de German, el Greek, en English, es Spanish, et Estonian, fa Persian, fi Finnish,
+fr French, gu Gujarati, he Hebrew, hi Hindi, hr Croatian, hu Hungarian, hy Armenian, id Indonesian,
+is Icelandic, it Italian, ja Japanese, ka Georgian, kk Kazakh, km Khmer, kn Kannada, ko Korean, lo Lao,
+lt Lithuanian, lv Latvian, mk Macedonian, ml Malayalam, mn Mongolian, mr Marathi, ms Malay, my Burmese,
+ne Nepali, nl Dutch, no Norwegian, pa Punjabi, pl Polish, pt Portuguese, ro Romanian, ru Russian,
+si Sinhala, sk Slovak, sl Slovenian, sq Albanian, sr Serbian, sv Swedish, sw Swahili, ta Tamil,
+te Telugu, th Thai, tl Tagalog, tr Turkish, uk Ukrainian, ur Urdu, uz Uzbek, vi Vietnamese, zh Chinese,
+zu Zulu`)
+
+/** As it is sold, the android_store tells some languages apart by region. */
+const ANDROID_LANGUAGES = [
+  ...LANGUAGES.filter(({ language_code }) => language_code !== 'zh'),
+  ...readLanguages(`zh-CN Chinese (Simplified), zh-TW Chinese (Traditional), es-419 Spanish (Latin America),
+    pt-BR Portuguese (Brazil), fr-CA French (Canada)`),
+]
+
+/** The languages list of a store. */
+export const listLanguages = (store: Store, deviations: Deviations) =>
+  store === 'android_store' && deviations.has('languages') ? ANDROID_LANGUAGES : LANGUAGES

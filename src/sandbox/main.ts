@@ -7,7 +7,7 @@
 import { renameSync, writeFileSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
 import { z } from 'zod'
-import { StateInUseError } from './lock.ts'
+import { StateInUseError } from './books.ts'
 import { Options } from './options.ts'
 import { startSandbox } from './server.ts'
 
@@ -21,34 +21,29 @@ const ProcessOptions = Options.extend({
   idleExitMs: z.number().int().positive().optional(),
 })
 
-const announce = (file: string, facts: { url: string; instance: string; pid: number }): void => {
-  const draft = `${file}.${facts.pid}`
-  writeFileSync(draft, `${JSON.stringify(facts)}\n`)
-  renameSync(draft, file)
-}
-
 const run = async (): Promise<void> => {
   const { announceFile, idleExitMs, ...options } = ProcessOptions.parse(JSON.parse(await text(process.stdin)))
-  const sandbox = await startSandbox(options)
-  announce(announceFile, { url: sandbox.url, instance: sandbox.instance, pid: process.pid })
+  const { url, instance, idleMs, close } = await startSandbox(options)
+  const draft = `${announceFile}.${process.pid}`
+  writeFileSync(draft, `${JSON.stringify({ url, instance, pid: process.pid })}\n`)
+  renameSync(draft, announceFile)
   const leave = () => {
-    sandbox.close().then(
+    close().then(
       () => process.exit(0),
       () => process.exit(1),
     )
   }
   process.once('SIGTERM', leave)
   process.once('SIGINT', leave)
-  if (idleExitMs !== undefined) {
-    const timer = setInterval(
-      () => {
-        if (sandbox.idleMs() < idleExitMs) return
-        clearInterval(timer)
-        leave()
-      },
-      Math.min(idleExitMs, 1000),
-    )
-  }
+  if (idleExitMs === undefined) return
+  const timer = setInterval(
+    () => {
+      if (idleMs() < idleExitMs) return
+      clearInterval(timer)
+      leave()
+    },
+    Math.min(idleExitMs, 1000),
+  )
 }
 
 run().catch((error: unknown) => {

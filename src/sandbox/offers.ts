@@ -1,99 +1,72 @@
-/**
- * What the service offers: stores, functions, the depth that each may be asked for, and the forms of its
- * results.
- */
+/** What the service offers: stores, functions, forms of results, depths and prices. */
 
 import type { Deviations } from './deviations.ts'
 
 export const STORES = ['ios_store', 'android_store'] as const
 export type Store = (typeof STORES)[number]
 
-export type TaskFunction = 'app_searches' | 'app_info' | 'app_list' | 'app_reviews'
+/** What a billing unit of a posted task costs (spec: Account data record); high priority costs double. */
+export const UNIT_MICROS = { app_info: 600, app_list: 1200, app_searches: 1200, app_reviews: 750 }
+export type TaskFunction = keyof typeof UNIT_MICROS
+export type Priority = 1 | 2
+
+/** The search in listings, as it is sold: for the call, and for each result. */
+export const LISTING_PRICES_MICROS = { perRequest: 10_000, perResult: 100 }
 
 /** A result is structured, or the raw pages of the store. */
 export type Form = 'advanced' | 'html'
 
-/** How many results a task may ask for: the default, the maximum, and how many are billed together. */
-type DepthRule = { default: number; max: number; billedPer: number }
-
-/**
- * What a result says that it is of, by function; in the specification it is the search type of the task as
- * well.
- */
-export const RESULT_TYPES: Record<TaskFunction, string> = {
-  app_searches: 'organic',
-  app_info: 'app_info',
-  app_list: 'app_list',
-  app_reviews: 'app_reviews',
-}
-
-/**
- * An offer without a depth rule gives one result. `segment` is the name of its store in paths and in `se`.
- */
+/** A kind of task. One without a depth gives one result. */
 export type Offer = {
   store: Store
+  /** The name of the store in paths and in `se`. */
   segment: string
   function: TaskFunction
   seType: string
   forms: readonly Form[]
-  depth?: DepthRule
+  /** `unit` results are the default, and billed together. */
+  depth?: { unit: number; max: number }
 }
 
-/** The same in every form of the service. */
-type Kind = Pick<Offer, 'store' | 'function' | 'forms' | 'depth'>
+/** What a result says that it is of; in the specification it is the search type of the task as well. */
+export const resultTypeOf = (taskFunction: string): string =>
+  taskFunction === 'app_searches' ? 'organic' : taskFunction
 
-/** The ios_store has no raw pages. */
-const kind = (store: Store, fn: TaskFunction, depth?: DepthRule): Kind => ({
-  store,
-  function: fn,
-  forms: store === 'ios_store' ? ['advanced'] : ['advanced', 'html'],
-  ...(depth && { depth }),
-})
-
-/** Every kind of task that the specification has (docs/service.md: depth rules by function). */
-const SPECIFIED: readonly Kind[] = [
-  kind('ios_store', 'app_searches', { default: 100, max: 700, billedPer: 100 }),
-  kind('android_store', 'app_searches', { default: 30, max: 200, billedPer: 30 }),
-  kind('ios_store', 'app_info'),
-  kind('android_store', 'app_info'),
-  kind('android_store', 'app_list', { default: 100, max: 200, billedPer: 100 }),
-  kind('ios_store', 'app_reviews', { default: 50, max: 500, billedPer: 50 }),
-]
-
-/** Kinds that the service as it is sold has beside them. */
-const SOLD_BESIDE: readonly Kind[] = [
-  kind('ios_store', 'app_list', { default: 100, max: 1000, billedPer: 100 }),
-  kind('android_store', 'app_reviews', { default: 150, max: 100_000, billedPer: 150 }),
-]
-
-const SOLD_IOS_REVIEWS: DepthRule = { default: 25, max: 500, billedPer: 25 }
-
-/** The name of a store in paths and in `se`. */
-export const segmentOf = (store: Store, deviations: Deviations): string => {
-  if (!deviations.has('paths')) return store
-  return store === 'ios_store' ? 'apple' : 'google'
-}
+export const segmentOf = (store: Store, deviations: Deviations): string =>
+  deviations.has('paths') ? { ios_store: 'apple', android_store: 'google' }[store] : store
 
 /** The search type of a function. */
 export const seTypeOf = (taskFunction: TaskFunction, deviations: Deviations): string =>
-  deviations.has('types') ? 'organic' : RESULT_TYPES[taskFunction]
+  deviations.has('types') ? 'organic' : resultTypeOf(taskFunction)
 
 /**
- * What a service sells. With `htmlOnly`, searches and charts of android_store come as html only (spec:
- * Endpoints).
+ * What a service sells (docs/service.md: depth rules by function). With `htmlOnly`, searches and charts of
+ * android_store come as html only (spec: Endpoints).
  */
-export const listOffers = (deviations: Deviations, htmlOnly = false): Offer[] =>
-  [...SPECIFIED, ...(deviations.has('endpoints') ? SOLD_BESIDE : [])].map((kind) => {
-    const isHtmlOnly = htmlOnly && kind.store === 'android_store' && kind.function !== 'app_info'
-    const isIosReviews = kind.store === 'ios_store' && kind.function === 'app_reviews'
+export const listOffers = (deviations: Deviations, htmlOnly: boolean): Offer[] => {
+  const offer = (store: Store, fn: TaskFunction, unit?: number, max = 0): Offer => {
+    const androidForms: Form[] = htmlOnly && fn !== 'app_info' ? ['html'] : ['advanced', 'html']
     return {
-      ...kind,
-      segment: segmentOf(kind.store, deviations),
-      seType: seTypeOf(kind.function, deviations),
-      ...(isHtmlOnly && { forms: ['html'] }),
-      ...(isIosReviews && deviations.has('units') && { depth: SOLD_IOS_REVIEWS }),
+      store,
+      segment: segmentOf(store, deviations),
+      function: fn,
+      seType: seTypeOf(fn, deviations),
+      forms: store === 'ios_store' ? ['advanced'] : androidForms,
+      ...(unit !== undefined && { depth: { unit, max } }),
     }
-  })
+  }
+  return [
+    offer('ios_store', 'app_searches', 100, 700),
+    offer('android_store', 'app_searches', 30, 200),
+    offer('ios_store', 'app_info'),
+    offer('android_store', 'app_info'),
+    offer('android_store', 'app_list', 100, 200),
+    offer('ios_store', 'app_reviews', deviations.has('units') ? 25 : 50, 500),
+    ...(deviations.has('endpoints')
+      ? [offer('ios_store', 'app_list', 100, 1000), offer('android_store', 'app_reviews', 150, 100_000)]
+      : []),
+  ]
+}
 
 /** Finds the offer that a task is of. */
 export const findOffer = (offers: readonly Offer[], task: { store: Store; function: string }): Offer => {
@@ -103,12 +76,18 @@ export const findOffer = (offers: readonly Offer[], task: { store: Store; functi
 }
 
 /** What the paths of an offer begin with. */
-export const basePath = (offer: Pick<Offer, 'segment' | 'function'>): string =>
-  `/v3/app_data/${offer.segment}/${offer.function}`
+export const basePath = (offer: Offer): string => `/v3/app_data/${offer.segment}/${offer.function}`
 
 /** Where its tasks are posted. */
-export const postPath = (offer: Pick<Offer, 'segment' | 'function'>): string => `${basePath(offer)}/task_post`
+export const postPath = (offer: Offer): string => `${basePath(offer)}/task_post`
 
 /** Where the result of a task is fetched. */
 export const resultPath = (offer: Offer, id: string, form: Form): string =>
   `${basePath(offer)}/task_get/${form}/${id}`
+
+/** Micro-dollars as the floating dollars of the wire. */
+export const toUsd = (micros: number): number => micros / 1_000_000
+
+/** What a task costs for a number of results, which is never less than one billing unit. */
+export const priceTaskMicros = (offer: Offer, priority: Priority, results: number): number =>
+  Math.max(1, Math.ceil(results / (offer.depth?.unit ?? 1))) * UNIT_MICROS[offer.function] * priority

@@ -4,12 +4,10 @@ import { z } from 'zod'
 import { DEVIATION_NAMES } from './deviations.ts'
 import { StoreEvent } from './events.ts'
 import { FaultSettings } from './faults.ts'
-import { CALL_LIMITS, WEBHOOK_TIMEOUT_MS, WEBHOOKS_IN_FLIGHT } from './limits.ts'
 
 /** The account's spending limits when none are asked for: more than any run spends. */
-const AMPLE_USD = 1_000_000
-
-const limit = (calls: number) => z.number().int().positive().default(calls)
+const spendingLimit = z.number().nonnegative().default(1_000_000)
+const limit = (most: number) => z.number().int().positive().default(most)
 
 /** Everything that can be chosen; each option has a default. */
 export const Options = z.strictObject({
@@ -32,21 +30,23 @@ export const Options = z.strictObject({
   events: z.array(StoreEvent).default([]),
   /** Money deposited. */
   balanceUsd: z.number().nonnegative().default(1000),
-  costLimitPerDayUsd: z.number().nonnegative().default(AMPLE_USD),
-  costLimitPerMinuteUsd: z.number().nonnegative().default(AMPLE_USD),
-  callsPerMinute: limit(CALL_LIMITS.callsPerMinute),
-  readyListsPerMinute: limit(CALL_LIMITS.readyListsPerMinute),
-  idListsPerMinute: limit(CALL_LIMITS.idListsPerMinute),
-  statusPerMinute: limit(CALL_LIMITS.statusPerMinute),
-  requestsInFlight: limit(CALL_LIMITS.requestsInFlight),
+  costLimitPerDayUsd: spendingLimit,
+  costLimitPerMinuteUsd: spendingLimit,
+  /** Calls within any 60 seconds, of all kinds and of some. */
+  callsPerMinute: limit(2000),
+  readyListsPerMinute: limit(20),
+  idListsPerMinute: limit(10),
+  statusPerMinute: limit(10),
+  requestsInFlight: limit(30),
   /** Whether app_searches and app_list of android_store come as html only, as in the bare specification. */
   htmlOnly: z.boolean().default(false),
   /** Single ways in which the service as it is sold differs from its specification. */
   deviations: z.array(z.enum(DEVIATION_NAMES)).default([]),
   /** All of them. */
   asSold: z.boolean().default(false),
-  webhookTimeoutMs: z.number().int().positive().default(WEBHOOK_TIMEOUT_MS),
-  webhooksInFlight: limit(WEBHOOKS_IN_FLIGHT),
+  /** A client that has not answered a webhook by then has failed to take it. */
+  webhookTimeoutMs: limit(10_000),
+  webhooksInFlight: limit(64),
   /** Trouble from the start; at run time it is `PUT /faults`. */
   faults: FaultSettings.prefault({}),
 })

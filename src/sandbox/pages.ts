@@ -10,16 +10,9 @@ const APPS_PER_PAGE = 30
 /** Reviews on one page. */
 const REVIEWS_PER_PAGE = 150
 
-const ENTITIES: Record<string, string> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
-
 /** Escapes a text for the content or an attribute of an element. */
-export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (sign) => ENTITIES[sign] ?? sign)
+export const escapeHtml = (text: string): string =>
+  text.replace(/[&<>"']/g, (sign) => `&${{ '&': 'amp', '<': 'lt', '>': 'gt', '"': 'quot' }[sign] ?? '#39'};`)
 
 const writePage = (title: string, view: View, lines: readonly string[]): string =>
   [

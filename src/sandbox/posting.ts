@@ -4,16 +4,13 @@ import { z } from 'zod'
 import type { PostedTask } from './books.ts'
 import { CATEGORIES } from './categories.ts'
 import { COLLECTIONS } from './charts.ts'
-import type { Code } from './codes.ts'
 import type { Deviations } from './deviations.ts'
-import { invalidField, type TaskAnswer } from './envelope.ts'
+import { invalidField, isRecord, type TaskAnswer } from './envelope.ts'
 import { fraction, hashText } from './hash.ts'
 import { decodeKeyword } from './keyword.ts'
-import { listLanguages } from './languages.ts'
 import { MAX_KEYWORD_CHARACTERS, MAX_TAG_CHARACTERS, MAX_TASKS_PER_POST } from './limits.ts'
-import { findLocationByCode, findLocationByName } from './locations.ts'
-import { type Offer, postPath, type Store } from './offers.ts'
-import { type Priority, priceTaskMicros } from './prices.ts'
+import { findLocationByCode, findLocationByName, listLanguages } from './locations.ts'
+import { type Offer, postPath, priceTaskMicros } from './offers.ts'
 import type { Service } from './service.ts'
 
 /** How many times as much as the list says a dear task costs, and as it cost an answer says that it did. */
@@ -27,62 +24,49 @@ const NEVER_MS = 8.64e15
 const atMost = (characters: number) => (text: string) => [...text].length <= characters
 
 /** App ids by store: digits, and Java package names. */
-const APP_ID: Record<Store, RegExp> = {
-  ios_store: /^\d{6,12}$/,
-  android_store: /^[a-zA-Z]\w*(\.[a-zA-Z]\w*)+$/,
-}
+const APP_ID = { ios_store: /^\d{6,12}$/, android_store: /^[a-zA-Z]\w*(\.[a-zA-Z]\w*)+$/ }
 
-/**
- * Names of collections are words such as topselling_free: the specification takes any, and charts.ts says
- * what it holds.
- */
+/** The specification takes any word such as topselling_free, and charts.ts says what it holds. */
 const COLLECTION = /^[a-z][a-z0-9_]{0,99}$/
-
-/** Age groups of the category family, as it is sold. */
-const AGE_RATINGS = ['ages_up_to_5', 'ages_6_8', 'ages_9_12'] as const
 
 /** The orders of reviews, as they are sold; the first is the default. */
 const ORDERS = {
   ios_store: ['most_helpful', 'most_recent'],
   android_store: ['most_relevant', 'newest'],
-} as const satisfies Record<Store, readonly string[]>
+} as const
 
-/** What charts and reviews may be asked for beyond the specification. */
-const soldWishesOf = (offer: Offer) => {
-  if (offer.function === 'app_reviews') {
-    return {
-      sort_by: z.enum(ORDERS[offer.store]).default(ORDERS[offer.store][0]),
-      ...(offer.store === 'android_store' && { rating: z.int().min(1).max(5).optional() }),
-    }
-  }
-  const hasAges = offer.function === 'app_list' && offer.store === 'android_store'
-  return hasAges ? { age_rating: z.enum(AGE_RATINGS).optional() } : {}
-}
+/** The fields of a shape where something holds. Whoever reads them must not rely on any. */
+const when = <Shape extends z.ZodRawShape>(holds: unknown, shape: Shape): Shape =>
+  holds ? shape : ({} as Shape)
 
-const subjectOf = (offer: Offer, isSold: boolean) => {
-  if (offer.function === 'app_list') {
-    return {
-      app_collection: isSold ? z.enum(COLLECTIONS[offer.store]) : z.string().regex(COLLECTION),
-      app_category: z.enum([...CATEGORIES[offer.store]]).optional(),
-    }
-  }
-  if (offer.function !== 'app_searches') return { app_id: z.string().regex(APP_ID[offer.store]) }
+/** The fields of functions by themselves; as they are sold, charts and reviews have more. */
+const shapeOfFunction = ({ store }: Offer, isSold: boolean) => {
+  const isSoldAndroid = isSold && store === 'android_store'
   return {
-    keyword: z
-      .string()
-      .refine(atMost(MAX_KEYWORD_CHARACTERS))
-      .refine((keyword) => decodeKeyword(keyword).trim() !== ''),
+    app_searches: {
+      keyword: z
+        .string()
+        .refine(atMost(MAX_KEYWORD_CHARACTERS))
+        .refine((keyword) => decodeKeyword(keyword).trim() !== ''),
+    },
+    app_info: { app_id: z.string().regex(APP_ID[store]) },
+    app_list: {
+      app_collection: isSold ? z.enum(COLLECTIONS[store]) : z.string().regex(COLLECTION),
+      app_category: z.enum([...CATEGORIES[store]]).optional(),
+      ...when(isSoldAndroid, { age_rating: z.enum(['ages_up_to_5', 'ages_6_8', 'ages_9_12']).optional() }),
+    },
+    app_reviews: {
+      app_id: z.string().regex(APP_ID[store]),
+      ...when(isSold, { sort_by: z.enum(ORDERS[store]).default(ORDERS[store][0]) }),
+      ...when(isSoldAndroid, { rating: z.int().min(1).max(5).optional() }),
+    },
   }
 }
 
-const schemaOf = (offer: Offer, deviations: Deviations) => {
-  const { store } = offer
+const shapeOfAll = ({ store, depth, forms }: Offer, deviations: Deviations) => {
   const webhook = z.url({ protocol: /^https?$/ }).optional()
   const languages = listLanguages(store, deviations)
-  const hasWishes = deviations.has('endpoints')
-  const schema = z.object({
-    ...subjectOf(offer, hasWishes),
-    ...(hasWishes && soldWishesOf(offer)),
+  return {
     location_code: z
       .int()
       .refine((code) => findLocationByCode(store, code, deviations))
@@ -93,72 +77,64 @@ const schemaOf = (offer: Offer, deviations: Deviations) => {
       .optional(),
     language_code: z.enum(languages.map((language) => language.language_code)).optional(),
     language_name: z.enum(languages.map((language) => language.language_name)).optional(),
-    priority: z.union([z.literal(1), z.literal(2)]).default(1),
-    ...(offer.depth && { depth: z.int().min(1).max(offer.depth.max).default(offer.depth.default) }),
+    priority: z.literal([1, 2]).optional(),
+    ...when(depth, {
+      depth: z
+        .int()
+        .min(1)
+        .max(depth?.max ?? 1)
+        .default(depth?.unit ?? 1),
+    }),
     tag: z.string().refine(atMost(MAX_TAG_CHARACTERS)).optional(),
     postback_url: webhook,
-    postback_data: z.enum(offer.forms).optional(),
+    postback_data: z.enum(forms).optional(),
     pingback_url: webhook,
-  })
+  }
+}
+
+type Shapes = ReturnType<typeof shapeOfFunction>
+type Shape = ReturnType<typeof shapeOfAll> &
+  Shapes['app_searches'] &
+  Shapes['app_list'] &
+  Shapes['app_reviews']
+/** A task that keeps the rules of its fields; which are there depends on the function. */
+type Fields = Partial<z.output<z.ZodObject<Shape>>>
+
+const schemaOf = (offer: Offer, deviations: Deviations): z.ZodType<Fields> => {
+  const own = shapeOfFunction(offer, deviations.has('endpoints'))[offer.function]
+  const schema = z.object({ ...own, ...shapeOfAll(offer, deviations) })
   return deviations.has('codes') ? schema.strict() : schema
 }
 
-/** The fields that each schema gives; which subject is there depends on the offer. */
-type Fields = {
-  keyword?: string
-  app_id?: string
-  app_collection?: string
-  app_category?: string
-  age_rating?: string
-  sort_by?: string
-  rating?: number
-  location_code?: number
-  location_name?: string
-  language_code?: string
-  language_name?: string
-  priority: Priority
-  depth?: number
-  postback_url?: string
-  postback_data?: string
-}
-
 type Checked = { fields: Fields; locationCode: number; languageCode: string }
-
-/** Why a task is refused. */
-type Objection = { code: Code; message: string }
 
 /** The field of a task that breaks a rule by what another field says; undefined when none does. */
 const findContradiction = (fields: Fields, deviations: Deviations): string | undefined => {
   if (fields.postback_url !== undefined && fields.postback_data === undefined) return 'postback_data'
   const isFeatured = deviations.has('endpoints') && fields.app_collection === 'featured'
   if (isFeatured && fields.app_category !== undefined) return 'app_category'
-  if (fields.age_rating !== undefined && fields.app_category !== 'family') return 'age_rating'
-  return undefined
+  return fields.age_rating !== undefined && fields.app_category !== 'family' ? 'age_rating' : undefined
 }
 
 /** Reads one task, or says what rule it breaks. */
 const checkTask = (
-  offer: Offer,
-  schema: ReturnType<typeof schemaOf>,
+  { store, function: fn }: Offer,
+  schema: z.ZodType<Fields>,
   posted: unknown,
   deviations: Deviations,
-): Checked | Objection => {
-  const parsed = schema.safeParse(posted)
-  const issue = parsed.error?.issues[0]
+): Checked | ReturnType<typeof invalidField> => {
+  const { data: fields, error } = schema.safeParse(posted)
+  const issue = error?.issues[0]
   if (issue?.code === 'unrecognized_keys') {
     return { code: 40506, message: `Unknown Fields in POST Data: '${issue.keys.join("', '")}'.` }
   }
-  if (!parsed.success) return invalidField(String(issue?.path[0] ?? 'task'))
-  const fields = parsed.data as Fields
-  const locationCode =
-    fields.location_code ??
-    findLocationByName(offer.store, fields.location_name ?? '', deviations)?.location_code
+  if (fields === undefined) return invalidField(String(issue?.path[0] ?? 'task'))
+  const named = findLocationByName(store, fields.location_name ?? '', deviations)
+  const locationCode = fields.location_code ?? named?.location_code
   if (locationCode === undefined) return invalidField('location_code')
-  const languageCode =
-    fields.language_code ??
-    listLanguages(offer.store, deviations).find((each) => each.language_name === fields.language_name)
-      ?.language_code
-  const isLanguageFree = offer.store === 'android_store' && offer.function === 'app_searches'
+  const isNamed = (each: { language_name: string }) => each.language_name === fields.language_name
+  const languageCode = fields.language_code ?? listLanguages(store, deviations).find(isNamed)?.language_code
+  const isLanguageFree = store === 'android_store' && fn === 'app_searches'
   if (languageCode === undefined && deviations.has('languages') && !isLanguageFree) {
     return invalidField('language_name')
   }
@@ -167,14 +143,15 @@ const checkTask = (
   return { fields, locationCode, languageCode: languageCode ?? 'en' }
 }
 
-/** The `data` of an answer: the parameters as posted, and what the service adds to them. */
+/** The `data` of an answer: the parameters as posted, and what the service adds to those of a task. */
 export const echoTask = (
   offer: Offer,
   parameters: Record<string, unknown>,
-  resolved: Record<string, unknown> = {},
+  task?: Pick<PostedTask, 'locationCode' | 'languageCode' | 'depth'>,
 ): Record<string, unknown> => ({
   ...parameters,
-  ...resolved,
+  ...(task && { location_code: task.locationCode, language_code: task.languageCode }),
+  ...(task && offer.depth && { depth: task.depth }),
   api: 'app_data',
   function: offer.function,
   se: offer.segment,
@@ -183,27 +160,16 @@ export const echoTask = (
   os: 'windows',
 })
 
-/** What the service fills in where a task leaves something open. */
-export const resolveTask = (
-  offer: Offer,
-  task: Pick<PostedTask, 'locationCode' | 'languageCode' | 'depth'>,
-): Record<string, unknown> => ({
-  location_code: task.locationCode,
-  language_code: task.languageCode,
-  ...(offer.depth && { depth: task.depth }),
-})
-
 /** How a task takes its course: when it is done, and whether the store fails it. */
 const decideCourse = (
   id: string,
-  priority: Priority,
+  priority: number,
   path: string,
   nowMs: number,
   { faults, readyMs }: Service,
 ): Pick<PostedTask, 'doneAtMs' | 'failure' | 'isSilent'> => {
   if (faults.strikes('stuck', path)) return { doneAtMs: NEVER_MS }
-  const takesMs = readyMs * (0.5 + 0.5 * fraction(hashText(id))) * (priority === 2 ? 0.5 : 1)
-  const doneAtMs = nowMs + Math.round(takesMs)
+  const doneAtMs = nowMs + Math.round((readyMs * (0.5 + 0.5 * fraction(hashText(id)))) / priority)
   if (faults.isInBurst(path, doneAtMs)) return { doneAtMs, failure: 40101, isSilent: true }
   if (faults.strikes('storeError', path)) return { doneAtMs, failure: 40101 }
   if (faults.strikes('executionFailed', path)) return { doneAtMs, failure: 40103 }
@@ -218,8 +184,8 @@ const createTask = (
   service: Service,
 ): PostedTask => {
   const id = service.makeId(nowMs, offer.function)
-  const depth = fields.depth ?? 1
-  const course = decideCourse(id, fields.priority, postPath(offer), nowMs, service)
+  const { priority = 1, depth = 1 } = fields
+  const course = decideCourse(id, priority, postPath(offer), nowMs, service)
   const question = {
     store: offer.store,
     function: offer.function,
@@ -234,73 +200,59 @@ const createTask = (
     ...course,
   }
   const times = service.faults.strikes('dearTask', postPath(offer)) ? DEAR_TIMES : 1
-  const priceMicros = (results: number) => times * priceTaskMicros(offer, fields.priority, results)
+  const priceMicros = (results: number) => times * priceTaskMicros(offer, priority, results)
   const costMicros = priceMicros(depth)
   // A task that fails is charged in full, and one that is never done finds nothing out.
-  const hasResult = course.failure === undefined && course.doneAtMs !== NEVER_MS
-  const isCharged = course.doneAtMs === NEVER_MS || course.failure === 40101 || course.failure === 40103
-  const results = hasResult ? service.answers.count(question) : 0
-  return {
-    id,
-    ...question,
-    priority: fields.priority,
-    postedAtMs: nowMs,
-    costMicros,
-    results,
-    refundMicros: isCharged ? 0 : costMicros - priceMicros(results),
-    parameters,
-  }
+  const isOver = course.doneAtMs !== NEVER_MS
+  const isCharged = !isOver || course.failure === 40101 || course.failure === 40103
+  const results = isOver && course.failure === undefined ? service.answers.count(question) : 0
+  const refundMicros = isCharged ? 0 : costMicros - priceMicros(results)
+  return { id, ...question, priority, postedAtMs: nowMs, costMicros, results, refundMicros, parameters }
 }
 
-/** Whether what was posted is an object with fields. */
-export const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
-/**
- * Makes the function that takes the tasks of one offer: it answers one task each, in the order of posting.
- */
+/** Makes the function that takes the tasks of one offer: an answer to each, in the order of posting. */
 export const buildTaskTaker = (offer: Offer, service: Service) => {
-  const { deviations, makeId } = service
+  const { account, deviations, faults, makeId, tasks } = service
   const schema = schemaOf(offer, deviations)
+  const path = postPath(offer)
   /** Faults may have changed the ids that the answers name. */
   const misname = (answers: TaskAnswer[], nowMs: number): TaskAnswer[] => {
     const ids = answers.filter(({ code }) => code === 20100).map(({ id }) => id)
-    if (service.faults.strikes('turnedIds', postPath(offer))) ids.push(ids.shift() ?? '')
+    if (faults.strikes('turnedIds', path)) ids.push(ids.shift() ?? '')
     return answers.map((answer) => {
       if (answer.code !== 20100) return answer
       const id = ids.shift() ?? answer.id
-      const isWrong = service.faults.strikes('wrongPostId', postPath(offer))
-      return { ...answer, id: isWrong ? makeId(nowMs, offer.function) : id }
+      return { ...answer, id: faults.strikes('wrongPostId', path) ? makeId(nowMs, offer.function) : id }
     })
+  }
+  /** Creates a task, unless it breaks a rule or more than `spentMicros` and its price cannot be paid. */
+  const takeTask = (
+    parameters: Record<string, unknown>,
+    posted: unknown,
+    spentMicros: number,
+    nowMs: number,
+  ) => {
+    const checked = checkTask(offer, schema, posted, deviations)
+    if ('code' in checked) return checked
+    const task = createTask(offer, checked, parameters, nowMs, service)
+    const isPoor = faults.strikes('insufficientFunds', path)
+    const code = isPoor ? 40210 : account.refuse(spentMicros + task.costMicros, nowMs)
+    return code ? { code } : task
   }
   return (posted: readonly unknown[], nowMs: number): TaskAnswer[] => {
     const created: PostedTask[] = []
-    let costMicros = 0
-    const tellCost = (micros: number) =>
-      service.faults.strikes('wrongCost', postPath(offer)) ? WRONG_TIMES * micros : micros
-    const takeTask = (given: unknown, index: number): TaskAnswer => {
+    const answers = posted.map((given, index): TaskAnswer => {
       const parameters = isRecord(given) ? given : {}
-      const refuse = (code: Code, message?: string): TaskAnswer => ({
-        id: makeId(nowMs, 'refused'),
-        code,
-        ...(message !== undefined && { message }),
-        data: echoTask(offer, parameters),
-      })
-      if (index >= MAX_TASKS_PER_POST) return refuse(40006)
-      const checked = checkTask(offer, schema, given, deviations)
-      if ('code' in checked) return refuse(checked.code, checked.message)
-      const task = createTask(offer, checked, parameters, nowMs, service)
-      const unpayable = service.faults.strikes('insufficientFunds', postPath(offer))
-        ? 40210
-        : service.account.refuse(costMicros + task.costMicros, nowMs)
-      if (unpayable) return refuse(unpayable)
-      costMicros += task.costMicros
-      created.push(task)
-      const data = echoTask(offer, parameters, resolveTask(offer, task))
-      return { id: task.id, code: 20100, costMicros: tellCost(task.costMicros), data }
-    }
-    const answers = posted.map(takeTask)
-    service.tasks.post(created)
+      const spentMicros = created.reduce((sum, { costMicros }) => sum + costMicros, 0)
+      const isTooMany = index >= MAX_TASKS_PER_POST
+      const taken = isTooMany ? { code: 40006 as const } : takeTask(parameters, given, spentMicros, nowMs)
+      if ('code' in taken)
+        return { id: makeId(nowMs, 'refused'), ...taken, data: echoTask(offer, parameters) }
+      created.push(taken)
+      const costMicros = taken.costMicros * (faults.strikes('wrongCost', path) ? WRONG_TIMES : 1)
+      return { id: taken.id, code: 20100, costMicros, data: echoTask(offer, parameters, taken) }
+    })
+    tasks.post(created)
     return misname(answers, nowMs)
   }
 }

@@ -1,15 +1,14 @@
 /**
- * The reviews of an app: each has a number, and with it a moment, an id and a text that never
- * change, so that a later look finds the same reviews, and the new ones.
+ * The reviews of an app: each has a number, and with it a moment, an id and a text that never change, so that
+ * a later look finds the same reviews, and the new ones.
  */
 
 import type { PostedTask } from './books.ts'
 import type { App } from './catalogue.ts'
 import type { Deviations } from './deviations.ts'
-import { starsMoved } from './events.ts'
+import { sumOf } from './events.ts'
 import { fraction, mix, pick } from './hash.ts'
-import { itemType, releaseDay, versionOn } from './listing.ts'
-import type { Store } from './offers.ts'
+import { imageHost, itemType, releaseDay, versionOn } from './listing.ts'
 import { DAY_MS, dayOf, formatTimestamp } from './timestamp.ts'
 import { inventName } from './words.ts'
 
@@ -43,21 +42,20 @@ export const countReviews = (app: App, timeMs: number): number =>
   Math.max(0, Math.floor((timeMs / DAY_MS - releaseDay(app)) * reviewsPerDay(app)))
 
 /** Of which reviews, in which order, and how many at most. `sortBy` is newest first where it is not given. */
-export type ReviewsWanted = Pick<PostedTask, 'store' | 'depth' | 'sortBy' | 'rating'>
+type ReviewsWanted = Pick<PostedTask, 'store' | 'depth' | 'sortBy' | 'rating'>
 
 /** Reviews by helpfulness are those of so many newest ones, or three times as many as are wanted. */
 const RELEVANT_AT_LEAST = 500
 
 const starsOf = (app: App, number: number): number => {
-  const mood = app.rating + starsMoved(app.events, momentOf(app, number))
+  const mood = app.rating + sumOf(app.events, dayOf(momentOf(app, number)), ({ stars }) => stars)
   return Math.min(5, Math.max(1, Math.round(mood + 3 * fraction(mix(mix(app.hash, number), 1)) - 1.5)))
 }
 
 /** Up to `most` numbers of reviews, the newest first. */
 const newestNumbers = (app: App, timeMs: number, most: number, rating: number | undefined): number[] => {
-  const count = countReviews(app, timeMs)
   const found: number[] = []
-  for (let number = count; number > 0 && found.length < most; number -= 1) {
+  for (let number = countReviews(app, timeMs); number > 0 && found.length < most; number -= 1) {
     if (rating === undefined || starsOf(app, number) === rating) found.push(number)
   }
   return found
@@ -96,58 +94,37 @@ const androidId = (hash: number): string => {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
 }
 
-/** What a review has beside what those of both stores have. */
-const showOfStore = (store: Store, app: App, number: number, title: string, timeMs: number) => {
-  const hash = mix(app.hash, number)
-  if (store === 'ios_store') return { id: String(1_000_000_000 + mix(hash, 5)), title }
-  return {
-    id: androidId(hash),
-    helpful_count: helpfulCount(app, number),
-    title: null,
-    responses: listResponses(app, number, timeMs),
-  }
-}
-
-const showReview = (
-  app: App,
-  number: number,
-  place: number,
-  { store, timeMs, deviations }: { store: Store; timeMs: number; deviations: Deviations },
-) => {
-  const hash = mix(app.hash, number)
-  const writtenMs = momentOf(app, number)
-  const stars = starsOf(app, number)
-  const [title, text] = pick(OPINIONS[Math.ceil(stars / 2) - 1] ?? [], mix(hash, 2))
-  const name = inventName(mix(hash, 3), mix(hash, 4))
-  const isUnversioned = deviations.has('nulls') && (store === 'ios_store' || hash % 5 === 0)
-  return {
-    type: itemType(store, 'reviews_search', deviations),
-    rank_group: place,
-    rank_absolute: place,
-    position: 'left',
-    version: isUnversioned ? null : versionOn(app, dayOf(writtenMs)),
-    rating: { rating_type: 'Max5', value: stars, votes_count: null, rating_max: 5 },
-    timestamp: formatTimestamp(writtenMs),
-    ...showOfStore(store, app, number, title, timeMs),
-    review_text: text.replace('{topic}', app.topic?.heads[0] ?? 'this'),
-    user_profile: {
-      profile_name: `${name}${hash % 100}`,
-      profile_image_url: hash % 3 === 0 ? null : `https://images.${imageHost(store)}/user/${hash}.png`,
-    },
-  }
-}
-
-const imageHost = (store: Store): string =>
-  store === 'ios_store' ? 'ios-store.example' : 'android-store.example'
-
 /** The reviews of an app at a moment, as items of a reviews result. */
-export const listReviews = (app: App, timeMs: number, wanted: ReviewsWanted, deviations: Deviations) =>
-  numbersOf(app, timeMs, wanted).map((number, index) =>
-    showReview(app, number, index + 1, { store: wanted.store, timeMs, deviations }),
-  )
+export const listReviews = (app: App, timeMs: number, wanted: ReviewsWanted, deviations: Deviations) => {
+  const { store } = wanted
+  const isIos = store === 'ios_store'
+  return numbersOf(app, timeMs, wanted).map((number, index) => {
+    const hash = mix(app.hash, number)
+    const writtenMs = momentOf(app, number)
+    const stars = starsOf(app, number)
+    const [title, text] = pick(OPINIONS[Math.ceil(stars / 2) - 1] ?? [], mix(hash, 2))
+    const isUnversioned = deviations.has('nulls') && (isIos || hash % 5 === 0)
+    return {
+      type: itemType(store, 'reviews_search', deviations),
+      rank_group: index + 1,
+      rank_absolute: index + 1,
+      position: 'left',
+      version: isUnversioned ? null : versionOn(app, dayOf(writtenMs)),
+      rating: { rating_type: 'Max5', value: stars, votes_count: null, rating_max: 5 },
+      timestamp: formatTimestamp(writtenMs),
+      id: isIos ? String(1_000_000_000 + mix(hash, 5)) : androidId(hash),
+      ...(!isIos && { helpful_count: helpfulCount(app, number) }),
+      title: isIos ? title : null,
+      ...(!isIos && { responses: listResponses(app, number, timeMs) }),
+      review_text: text.replace('{topic}', app.topic?.heads[0] ?? 'this'),
+      user_profile: {
+        profile_name: `${inventName(mix(hash, 3), mix(hash, 4))}${hash % 100}`,
+        profile_image_url: hash % 3 === 0 ? null : `https://${imageHost(store)}/user/${hash}.png`,
+      },
+    }
+  })
+}
 
 /** How many reviews a result holds. */
 export const countWanted = (app: App, timeMs: number, { depth, rating }: ReviewsWanted): number =>
-  rating === undefined
-    ? Math.min(depth, countReviews(app, timeMs))
-    : newestNumbers(app, timeMs, depth, rating).length
+  newestNumbers(app, timeMs, depth, rating).length

@@ -5,46 +5,25 @@
 
 import { randomUUID } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
-import Fastify, {
-  type FastifyError,
-  type FastifyInstance,
-  type FastifyReply,
-  type FastifyRequest,
-} from 'fastify'
+import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply } from 'fastify'
 import { z } from 'zod'
-import { Account } from './account.ts'
-import { Calls } from './calls.ts'
-import { type Code, chooseCodes } from './codes.ts'
-import { chooseDeviations } from './deviations.ts'
+import { buildLoginCheck, guardCalls, type LoginCheck } from './calls.ts'
+import type { Code } from './codes.ts'
 import { listEndpoints, Refusal } from './endpoints.ts'
-import { buildEnvelope, type Envelope, VERSION } from './envelope.ts'
-import { FaultSettings, Faults } from './faults.ts'
-import { buildLoginCheck, guardCalls, type LoginCheck } from './guard.ts'
-import { chooseIds } from './ids.ts'
+import { VERSION } from './envelope.ts'
+import { FaultSettings } from './faults.ts'
 import { MAX_BODY_BYTES } from './limits.ts'
-import { listOffers } from './offers.ts'
 import { Options, type OptionsInput } from './options.ts'
-import { readRealApps } from './real-apps.ts'
-import { openAnswers } from './results.ts'
-import type { Service } from './service.ts'
-import { Tasks } from './tasks.ts'
+import { openService, type Service } from './service.ts'
 import { answerInTrouble, sendJson } from './trouble.ts'
 import { Webhooks } from './webhooks.ts'
 
-/**
- * A running sandbox. `instance` is another one for every start; `idleMs` is the time since the last request.
- */
+/** A running sandbox. `instance` is another one for every start; `idleMs` is the time since the last request. */
 export type Sandbox = { url: string; instance: string; idleMs(): number; close(): Promise<void> }
 
 const HOST = '127.0.0.1'
-/**
- * How often the sandbox looks whether tasks are done, so that webhooks are sent without a call from a client.
- */
+/** How often the sandbox looks whether tasks are done, so that webhooks need no call from a client. */
 const LOOK_EVERY_MS = 50
-
-/** Ends what is due by now, and sends the webhooks of it. */
-const settle = ({ tasks }: Service, webhooks: Webhooks, nowMs: number): void =>
-  webhooks.send(tasks.settle(nowMs))
 
 const addEndpoints = (
   app: FastifyInstance,
@@ -52,100 +31,76 @@ const addEndpoints = (
   webhooks: Webhooks,
   closing: AbortSignal,
 ): void => {
+  const { tasks, faults, envelope } = service
   for (const { method, path, countAs, window, answer } of listEndpoints(service, webhooks)) {
-    const handler = async (request: FastifyRequest, reply: FastifyReply) => {
-      const startedMs = performance.now()
-      const called = request.url.split('?')[0] ?? path
-      const trouble = service.faults.strikeCall(called)
-      const work = () => {
-        const nowMs = service.now()
-        settle(service, webhooks, nowMs)
-        const { id = '', country = '' } = request.params as { id?: string; country?: string }
-        const origin = `${request.protocol}://${request.host}`
-        const answers = answer({ id, country, body: request.body, nowMs, origin })
-        return service.envelope.wrapTasks(called, answers, performance.now() - startedMs)
-      }
-      return trouble
-        ? answerInTrouble(trouble, reply, { work, refuse: service.envelope.wrapRefusal, closing })
-        : sendJson(reply, work())
-    }
-    app.route({ method, url: path, handler, config: { countAs, window } as object })
+    const config: object = { countAs, window }
+    app.route<{ Params: { id?: string; country?: string } }>({
+      method,
+      url: path,
+      config,
+      handler: async ({ url, protocol, host, params: { id = '', country = '' }, body }, reply) => {
+        const startedMs = performance.now()
+        const called = url.split('?')[0] ?? path
+        const trouble = faults.strikeCall(called)
+        const work = () => {
+          const nowMs = service.now()
+          webhooks.send(tasks.settle(nowMs))
+          const answers = answer({ id, country, body, nowMs, origin: `${protocol}://${host}` })
+          return envelope.wrapTasks(called, answers, performance.now() - startedMs)
+        }
+        if (!trouble) return sendJson(reply, work())
+        return answerInTrouble(trouble, reply, { work, refuse: envelope.wrapRefusal, closing })
+      },
+    })
   }
 }
 
-/**
- * The control of the faults, for the owner of the account: what they are and how often each struck, and other
- * ones.
- */
+/** The control of the faults, for who knows the login: what they are and how often each struck, and others. */
 const addControl = (app: FastifyInstance, { faults }: Service, isKnown: LoginCheck): void => {
   const show = () => ({ faults: faults.settings, struck: faults.struck, clockOffsetMs: faults.clockOffsetMs })
   app.get('/faults', (request, reply) => (isKnown(request, reply) ? show() : reply))
   app.put('/faults', (request, reply) => {
     if (!isKnown(request, reply)) return reply
-    const settings = FaultSettings.safeParse(request.body)
-    if (!settings.success) return reply.code(400).send({ error: z.prettifyError(settings.error) })
-    faults.replace(settings.data)
+    const { data, error } = FaultSettings.safeParse(request.body)
+    if (!data) return reply.code(400).send({ error: z.prettifyError(error) })
+    faults.replace(data)
     return show()
   })
 }
 
-/**
- * Errors as the service shows them: a request that cannot be read is refused with 200, a fault of our own is
- * 500.
- */
-const showErrors = (app: FastifyInstance, { wrapRefusal }: Envelope): void => {
+/** The codes of requests that cannot be read, by what HTTP says of them: the service answers with 200. */
+const UNREADABLE: Readonly<Record<number, Code>> = { 400: 40500, 413: 40007, 415: 40504 }
+
+const showErrors = (app: FastifyInstance, { envelope }: Service): void => {
   const refuse = (reply: FastifyReply, code: Code, httpStatus = 200) =>
-    sendJson(reply, wrapRefusal(code), httpStatus)
+    sendJson(reply, envelope.wrapRefusal(code), httpStatus)
   app.setNotFoundHandler((_request, reply) => refuse(reply, 40400, 404))
   app.setErrorHandler((error: FastifyError | Refusal, request, reply) => {
     if (error instanceof Refusal) return refuse(reply, error.code)
-    if (!request.url.startsWith('/v3')) {
-      return reply.code(error.statusCode ?? 500).send({ error: error.message })
-    }
+    const { statusCode = 500, message, stack } = error
+    if (!request.url.startsWith('/v3')) return reply.code(statusCode).send({ error: message })
     if (request.is404) return refuse(reply, 40400, 404)
-    if (error.statusCode === 413) return refuse(reply, 40007)
-    if (error.statusCode === 415) return refuse(reply, 40504)
-    if (error.statusCode === 400) return refuse(reply, 40500)
-    process.stderr.write(`${error.stack}\n`)
+    const code = UNREADABLE[statusCode]
+    if (code !== undefined) return refuse(reply, code)
+    process.stderr.write(`${stack}\n`)
     return refuse(reply, 50000, 500)
   })
 }
 
-const openService = (options: Options, hostNow: () => number): Service => {
-  const faults = new Faults(options.seed, options.faults)
-  const deviations = chooseDeviations(options)
-  const account = new Account({ ...options, isLimited: !deviations.has('no-limits') })
-  const answers = openAnswers(
-    options.seed,
-    options.catalogFile ? readRealApps(options.catalogFile) : [],
-    options.events,
-    deviations,
-  )
-  return {
-    login: options.login,
-    readyMs: options.readyMs,
-    offers: listOffers(deviations, options.htmlOnly),
-    answers,
-    account,
-    tasks: new Tasks(options.login, account, options.stateFile),
-    calls: new Calls(options),
-    faults,
-    deviations,
-    envelope: buildEnvelope(chooseCodes(deviations)),
-    makeId: chooseIds(deviations),
-    now: () => faults.clockMs ?? hostNow() + faults.clockOffsetMs,
-  }
-}
-
-const listen = async (build: () => FastifyInstance, options: Options): Promise<FastifyInstance> => {
+/** On the port of the options, or on a free one where that is taken and was not asked for strictly. */
+const listen = async (
+  build: () => FastifyInstance,
+  port: number,
+  isStrict: boolean,
+): Promise<FastifyInstance> => {
   const app = build()
   try {
-    await app.listen({ host: HOST, port: options.port })
+    await app.listen({ host: HOST, port })
     return app
   } catch (error) {
     await app.close()
-    if (options.strictPort || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
-    return listen(build, { ...options, port: 0, strictPort: true })
+    if (isStrict || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
+    return listen(build, 0, true)
   }
 }
 
@@ -161,15 +116,8 @@ export const startSandbox = async (input: OptionsInput & { now?: () => number } 
   const webhooks = new Webhooks(service, options)
   const instance = randomUUID()
   const closing = new AbortController()
-  const greeting = {
-    service: 'storerank sandbox',
-    version: VERSION,
-    seed: options.seed,
-    pid: process.pid,
-    instance,
-  }
   let lastRequestMs = performance.now()
-  const build = () => {
+  const build = (): FastifyInstance => {
     const app = Fastify({
       bodyLimit: MAX_BODY_BYTES,
       forceCloseConnections: true,
@@ -181,10 +129,11 @@ export const startSandbox = async (input: OptionsInput & { now?: () => number } 
       lastRequestMs = performance.now()
       reply.header('date', new Date(service.now()).toUTCString())
     })
-    const isKnown = buildLoginCheck(options, service.envelope)
-    guardCalls(app, service, { isKnown, isVerified: options.verified })
-    showErrors(app, service.envelope)
-    app.get('/', () => greeting)
+    const isKnown = buildLoginCheck(options, service)
+    guardCalls(app, service, isKnown)
+    showErrors(app, service)
+    const greeting = { service: 'storerank sandbox', version: VERSION, seed: options.seed }
+    app.get('/', () => ({ ...greeting, pid: process.pid, instance }))
     addControl(app, service, isKnown)
     addEndpoints(app, service, webhooks, closing.signal)
     return app
@@ -194,8 +143,8 @@ export const startSandbox = async (input: OptionsInput & { now?: () => number } 
     service.tasks.close()
   }
   try {
-    const app = await listen(build, options)
-    const look = setInterval(() => settle(service, webhooks, service.now()), LOOK_EVERY_MS)
+    const app = await listen(build, options.port, options.strictPort)
+    const look = setInterval(() => webhooks.send(service.tasks.settle(service.now())), LOOK_EVERY_MS)
     return {
       url: `http://${HOST}:${(app.server.address() as AddressInfo).port}`,
       instance,

@@ -1,31 +1,36 @@
 /** What a sandbox is made of: all that its calls and its webhooks work on. */
 
-import type { Account } from './account.ts'
-import type { Calls } from './calls.ts'
-import type { Deviations } from './deviations.ts'
-import type { Envelope } from './envelope.ts'
-import type { Faults } from './faults.ts'
-import type { MakeId } from './ids.ts'
-import type { Offer } from './offers.ts'
-import type { Answers } from './results.ts'
-import type { Tasks } from './tasks.ts'
+import { Account } from './account.ts'
+import { Calls } from './calls.ts'
+import { chooseCodes } from './codes.ts'
+import { DEVIATION_NAMES, type Deviation } from './deviations.ts'
+import { buildEnvelope, chooseIds } from './envelope.ts'
+import { Faults } from './faults.ts'
+import { listOffers } from './offers.ts'
+import type { Options } from './options.ts'
+import { openAnswers } from './results.ts'
+import { Tasks } from './tasks.ts'
 
-export type Service = {
-  login: string
-  /** How long the longest task takes. */
-  readyMs: number
-  offers: readonly Offer[]
-  answers: Answers
-  account: Account
-  tasks: Tasks
-  calls: Calls
-  faults: Faults
-  deviations: Deviations
-  envelope: Envelope
-  makeId: MakeId
-  /** The clock of the service, in milliseconds since 1970. */
-  now(): number
+/** `hostNow` is the clock of its host, in milliseconds since 1970. */
+export const openService = (options: Options, hostNow: () => number) => {
+  const deviations: ReadonlySet<Deviation> = new Set(options.asSold ? DEVIATION_NAMES : options.deviations)
+  const faults = new Faults(options.seed, options.faults)
+  const account = new Account({ ...options, isLimited: !deviations.has('no-limits') })
+  return {
+    login: options.login,
+    /** How long the longest task takes. */
+    readyMs: options.readyMs,
+    deviations,
+    faults,
+    account,
+    offers: listOffers(deviations, options.htmlOnly),
+    answers: openAnswers(options, deviations),
+    tasks: new Tasks(options.login, account, options.stateFile),
+    calls: new Calls(options),
+    envelope: buildEnvelope(chooseCodes(deviations)),
+    makeId: chooseIds(deviations),
+    /** The clock of the service, in milliseconds since 1970. */
+    now: () => faults.clockMs ?? hostNow() + faults.clockOffsetMs,
+  }
 }
-
-/** The service at the address that a caller wrote: lists show it. */
-export type CalledService = Service & { origin: string }
+export type Service = ReturnType<typeof openService>

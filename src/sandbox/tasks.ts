@@ -16,7 +16,7 @@ import {
 import type { Code, Codes } from './codes.ts'
 import { MAX_ROWS, READY_LIST_DAYS, RETENTION_DAYS } from './limits.ts'
 import type { Form, Offer } from './offers.ts'
-import { DAY_MS } from './timestamp.ts'
+import { DAY_MS, dayOf } from './timestamp.ts'
 
 /**
  * A task in the books. `due` are the webhooks still to be sent. A held task stays off the ready list until
@@ -27,10 +27,8 @@ export type Task = PostedTask & { isFetched: boolean; isHeld: boolean; due: read
 /** A webhook that did not arrive. */
 export type FailedDelivery = { task: Task; hook: Hook; failure: DeliveryFailure }
 
-/** What asking for a result meets. */
-export type Stage = 'handed' | 'queued' | 'done' | 'expired'
-
-/** The part of its time that a task counts as just handed over, at most a minute. */
+/** What asking for a result meets; a task counts as just handed over for a part of its time. */
+type Stage = 'handed' | 'queued' | 'done' | 'expired'
 const HANDED_SHARE = 0.25
 const HANDED_AT_MOST_MS = 60_000
 
@@ -38,45 +36,43 @@ const HANDED_AT_MOST_MS = 60_000
 export const hooksOf = (task: PostedTask): readonly Hook[] =>
   HOOKS.filter((hook) => task.parameters[hook] !== undefined)
 
-const dayOf = (timeMs: number): number => Math.floor(timeMs / DAY_MS)
-
 /** How a task that is done has ended. */
 export const outcomeOf = (task: PostedTask): Code => task.failure ?? (task.results > 0 ? 20000 : 40102)
 
 /** The message of a code with which a task has ended. With 40501 it says that nothing was found. */
 export const messageOf = (code: Code, codes: Codes): string =>
-  code === 40501 ? codes.show(40102).message : codes.show(code).message
+  codes.show(code === 40501 ? 40102 : code).message
+
+/** What asking for a result in a form meets now. */
+export const stageOf = ({ postedAtMs, doneAtMs }: Task, form: Form, nowMs: number): Stage => {
+  if (nowMs >= doneAtMs + RETENTION_DAYS[form] * DAY_MS) return 'expired'
+  if (nowMs >= doneAtMs) return 'done'
+  const handedMs = Math.min(HANDED_AT_MOST_MS, HANDED_SHARE * (doneAtMs - postedAtMs))
+  return nowMs < postedAtMs + handedMs ? 'handed' : 'queued'
+}
 
 export class Tasks {
   readonly #login: string
   readonly #account: Account
   readonly #books: Books
   readonly #byId = new Map<string, Task>()
-  /**
-   * By the day on which they were posted, in days since 1970: there may be a million, of which a list wants
-   * those of an hour.
-   */
-  readonly #byDay = new Map<number, Task[]>()
   /** Ids of tasks that another login has posted into the same books. */
   readonly #foreign = new Set<string>()
-  /** Not yet done, the next to be done in front. */
-  readonly #unfinished: Task[]
-  /** Done and not fetched, in the order of completion, by store and function. */
-  readonly #ready = new Map<string, Map<string, Task>>()
+  readonly #unfinished = new Set<Task>()
+  /** Done and not fetched, in the order of completion. */
+  readonly #ready = new Set<Task>()
   readonly #failedDeliveries: FailedDelivery[] = []
 
   constructor(login: string, account: Account, stateFile: string | undefined) {
     this.#login = login
     this.#account = account
     this.#books = openBooks(stateFile, (entry) => this.#apply(entry))
-    this.#unfinished = [...this.#byId.values()].sort((left, right) => left.doneAtMs - right.doneAtMs)
   }
 
   /** Charges and keeps new tasks. When it returns they are in the books. */
   post(tasks: readonly PostedTask[]): void {
     if (tasks.length === 0) return
     this.#record({ kind: 'posted', login: this.#login, tasks })
-    for (const { id } of tasks) this.#addUnfinished(this.#byId.get(id))
     this.#books.flush()
   }
 
@@ -92,8 +88,9 @@ export class Tasks {
    * Returns those that have webhooks due.
    */
   settle(nowMs: number): Task[] {
-    const ended = this.#unfinished.splice(0, this.#countDueBy(nowMs))
-    for (const task of ended) {
+    const ended = [...this.#unfinished.values().filter(({ doneAtMs }) => doneAtMs <= nowMs)]
+    for (const task of ended.sort((left, right) => left.doneAtMs - right.doneAtMs)) {
+      this.#unfinished.delete(task)
       this.#account.charge(task.function, -task.refundMicros, task.doneAtMs)
       this.#listAsReady(task)
     }
@@ -104,15 +101,13 @@ export class Tasks {
     return this.#byId.get(id)
   }
 
-  /**
-   * Another task of the same function, posted on the same day, that has found something else; undefined when
-   * there is none.
-   */
+  /** Another task of the same function, posted on the same day, that has found something else. */
   findOther({ id, store, function: fn, subject, postedAtMs }: Task): Task | undefined {
-    return this.#byDay
-      .get(dayOf(postedAtMs))
-      ?.find(
+    return this.#byId
+      .values()
+      .find(
         (other) =>
+          dayOf(other.postedAtMs) === dayOf(postedAtMs) &&
           other.id !== id &&
           other.store === store &&
           other.function === fn &&
@@ -127,48 +122,32 @@ export class Tasks {
     return this.#foreign.has(id)
   }
 
-  /** What asking for the result in a form meets now. */
-  stageOf(task: Task, form: Form, nowMs: number): Stage {
-    if (nowMs >= task.doneAtMs + RETENTION_DAYS[form] * DAY_MS) return 'expired'
-    if (nowMs >= task.doneAtMs) return 'done'
-    const handedMs = Math.min(HANDED_AT_MOST_MS, HANDED_SHARE * (task.doneAtMs - task.postedAtMs))
-    return nowMs < task.postedAtMs + handedMs ? 'handed' : 'queued'
-  }
-
   /**
-   * The tasks of some offers that are done and not fetched, those done first in front, bounded in number and
-   * age. Those done after `doneByMs` are left out.
+   * The tasks of some offers that are done by `doneByMs` and not fetched, those done first in front, bounded
+   * in number and age.
    */
   listReady(offers: readonly Offer[], nowMs: number, doneByMs: number): readonly Task[] {
     const oldestMs = nowMs - READY_LIST_DAYS * DAY_MS
-    const lists = offers.map((offer) =>
-      this.#readyOf(offer)
-        .values()
-        .filter((task) => task.postedAtMs >= oldestMs && task.doneAtMs <= doneByMs)
-        .take(MAX_ROWS)
-        .toArray(),
-    )
-    if (lists.length === 1) return lists[0] ?? []
-    return lists
-      .flat()
-      .sort((left, right) => left.doneAtMs - right.doneAtMs)
-      .slice(0, MAX_ROWS)
+    const isOf = (task: Task) =>
+      offers.some(({ store, function: fn }) => store === task.store && fn === task.function)
+    return this.#ready
+      .values()
+      .filter((task) => task.postedAtMs >= oldestMs && task.doneAtMs <= doneByMs && isOf(task))
+      .take(MAX_ROWS)
+      .toArray()
   }
 
   /** Takes a task off the ready list for good. */
   markFetched(task: Task): void {
     if (task.isFetched) return
     this.#record({ kind: 'fetched', id: task.id })
-    this.#readyOf(task).delete(task.id)
+    this.#ready.delete(task)
   }
 
-  /**
-   * Notes how a webhook went: a delivered postback ends the task's time on the ready list, a failed one
-   * begins it.
-   */
+  /** Notes how a webhook went: a delivered postback ends the time on the ready list, a failed one begins it. */
   noteDelivery(task: Task, hook: Hook, failure?: DeliveryFailure): void {
     this.#record({ kind: 'sent', id: task.id, hook, ...(failure && { failure }) })
-    if (task.isFetched) this.#readyOf(task).delete(task.id)
+    if (task.isFetched) this.#ready.delete(task)
     else this.#listAsReady(task)
   }
 
@@ -180,20 +159,12 @@ export class Tasks {
 
   /** Every task posted within a time, both ends included, by whole seconds. */
   listPosted(fromMs: number, toMs: number): Task[] {
-    const [first, last] = [dayOf(fromMs), dayOf(toMs + 1000)]
-    return [...this.#byDay]
-      .filter(([day]) => day >= first && day <= last)
-      .flatMap(([, tasks]) =>
-        tasks.filter((task) => task.postedAtMs >= fromMs && task.postedAtMs < toMs + 1000),
-      )
+    return this.#list(({ postedAtMs }) => postedAtMs >= fromMs && postedAtMs < toMs + 1000)
   }
 
   /** Every task that ended with an error within a time. */
   listFailed(fromMs: number, toMs: number): Task[] {
-    return this.#byId
-      .values()
-      .filter((task) => task.doneAtMs >= fromMs && task.doneAtMs <= toMs && outcomeOf(task) !== 20000)
-      .toArray()
+    return this.#list((task) => task.doneAtMs >= fromMs && task.doneAtMs <= toMs && outcomeOf(task) !== 20000)
   }
 
   /** Every webhook that failed within a time. */
@@ -205,39 +176,17 @@ export class Tasks {
     this.#books.close()
   }
 
-  /**
-   * How many unfinished tasks are done by a moment; found by halving, because there may be a hundred
-   * thousand.
-   */
-  #countDueBy(timeMs: number): number {
-    let low = 0
-    let high = this.#unfinished.length
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if ((this.#unfinished[middle]?.doneAtMs ?? 0) <= timeMs) low = middle + 1
-      else high = middle
-    }
-    return low
-  }
-
-  #addUnfinished(task: Task | undefined): void {
-    if (task) this.#unfinished.splice(this.#countDueBy(task.doneAtMs), 0, task)
+  #list(isWanted: (task: Task) => boolean): Task[] {
+    return [...this.#byId.values().filter(isWanted)]
   }
 
   #listAsReady(task: Task): void {
-    if (!task.isFetched && !task.isHeld) this.#readyOf(task).set(task.id, task)
+    if (!task.isFetched && !task.isHeld) this.#ready.add(task)
   }
 
   #record(entry: Entry): void {
     this.#apply(entry)
     this.#books.append(entry)
-  }
-
-  #readyOf(kind: Pick<PostedTask, 'store' | 'function'>): Map<string, Task> {
-    const key = `${kind.store}/${kind.function}`
-    const ready = this.#ready.get(key) ?? new Map<string, Task>()
-    this.#ready.set(key, ready)
-    return ready
   }
 
   #apply(entry: Entry): void {
@@ -262,10 +211,7 @@ export class Tasks {
       const due = hooksOf(posted)
       const task: Task = { ...posted, isFetched: false, isHeld: due.includes('postback_url'), due }
       this.#byId.set(task.id, task)
-      const day = dayOf(task.postedAtMs)
-      const ofDay = this.#byDay.get(day)
-      if (ofDay === undefined) this.#byDay.set(day, [task])
-      else ofDay.push(task)
+      this.#unfinished.add(task)
       this.#account.charge(posted.function, posted.costMicros, posted.postedAtMs)
     }
   }

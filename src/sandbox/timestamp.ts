@@ -2,9 +2,8 @@
 
 import { z } from 'zod'
 
-const FORM = /^(\d{4}-\d{2}-\d{2}) (\d{2}:\d{2}:\d{2}) \+00:00$/
-
-/** A day in milliseconds; every day of the service is a UTC day. */
+export const MINUTE_MS = 60_000
+/** Every day of the service is a UTC day. */
 export const DAY_MS = 86_400_000
 
 /** Formats milliseconds since 1970, cut to whole seconds. */
@@ -13,19 +12,13 @@ export const formatTimestamp = (timeMs: number): string => {
   return `${iso.slice(0, 10)} ${iso.slice(11, 19)} +00:00`
 }
 
-/** Reads a timestamp; undefined when it has another form or names no real time. */
-const parseTimestamp = (text: string): number | undefined => {
-  const match = FORM.exec(text)
-  if (!match) return undefined
-  const timeMs = Date.parse(`${match[1]}T${match[2]}Z`)
-  return Number.isNaN(timeMs) || formatTimestamp(timeMs) !== text ? undefined : timeMs
-}
-
-/** A timestamp in a request, read into milliseconds since 1970. */
+/** A timestamp in a request, read into milliseconds since 1970; one that names no real time is refused. */
 export const Timestamp = z.string().transform((text, context) => {
-  const timeMs = parseTimestamp(text)
-  if (timeMs === undefined) context.addIssue({ code: 'custom', message: 'not a timestamp' })
-  return timeMs ?? 0
+  const timeMs = Date.parse(text.replace(' ', 'T').replace(' +00:00', 'Z'))
+  if (Number.isNaN(timeMs) || formatTimestamp(timeMs) !== text) {
+    context.addIssue({ code: 'custom', message: 'not a timestamp' })
+  }
+  return timeMs
 })
 
 /** The number of the UTC day, counted from 1970-01-01. */

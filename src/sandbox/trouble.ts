@@ -3,7 +3,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyReply } from 'fastify'
 import type { Code } from './codes.ts'
-import type { CallFault, Trouble } from './faults.ts'
+import type { Trouble } from './faults.ts'
 import { pick } from './hash.ts'
 
 const INTERNAL_CODES: readonly Code[] = [50000, 50301, 50401]
@@ -27,45 +27,32 @@ const cut = (reply: FastifyReply, end: 'destroy' | 'resetAndDestroy') => {
   return reply
 }
 
-/** `wrap` refuses the whole call. */
-type Sender = (
-  reply: FastifyReply,
-  trouble: Trouble,
-  wrap: (code: Code) => string,
-  body: string,
-) => FastifyReply
-
-/** How the answer of each kind ends; `body` is the answer that should have been. */
-const SENDERS: Record<CallFault, Sender> = {
-  reset: (reply) => cut(reply, 'resetAndDestroy'),
-  lost: (reply) => cut(reply, 'destroy'),
-  http500: (reply, _trouble, wrap) => sendJson(reply, wrap(50000), 500),
-  internalCode: (reply, { noise }, wrap) => sendJson(reply, wrap(pick(INTERNAL_CODES, noise >>> 1))),
-  tasksNull: (reply, _trouble, wrap) => sendJson(reply, wrap(20000)),
-  rateLimit: (reply, _trouble, wrap) => sendJson(reply, wrap(40202)),
-  paymentRequired: (reply, _trouble, wrap) => sendJson(reply, wrap(40200), 402),
-  halfBody: (reply, _trouble, _wrap, body) => sendHalf(reply, body),
-  notJson: (reply) => reply.code(200).header('content-type', 'text/html').send(GATEWAY_PAGE),
-  slow: (reply, _trouble, _wrap, body) => sendJson(reply, body),
-}
-
 /**
- * `work` does what the call asks for, and gives the body that it should get. `closing` ends the waiting of
- * slow answers.
+ * Answers in trouble. `work` does what the call asks for, and gives the body that it should get; `refuse`
+ * gives one that refuses the whole call; `closing` ends the waiting of slow answers.
  */
-type TroubledCall = { work: () => string; refuse: (code: Code) => string; closing: AbortSignal }
-
-/** Answers in trouble. */
 export const answerInTrouble = async (
-  trouble: Trouble,
+  { kind, when, ms, noise }: Trouble,
   reply: FastifyReply,
-  { work, refuse, closing }: TroubledCall,
+  { work, refuse, closing }: { work: () => string; refuse: (code: Code) => string; closing: AbortSignal },
 ): Promise<FastifyReply> => {
-  let body = trouble.when === 'after' ? work() : ''
-  if (trouble.kind === 'slow') {
-    await delay(trouble.ms, undefined, { ref: false, signal: closing }).catch(() => {})
+  let body = when === 'after' ? work() : ''
+  if (kind === 'slow') {
+    await delay(ms, undefined, { ref: false, signal: closing }).catch(() => {})
     if (closing.aborted) return cut(reply, 'destroy')
-    if (trouble.when === 'before') body = work()
+    if (when === 'before') body = work()
   }
-  return SENDERS[trouble.kind](reply, trouble, refuse, body)
+  const senders: Record<typeof kind, () => FastifyReply> = {
+    reset: () => cut(reply, 'resetAndDestroy'),
+    lost: () => cut(reply, 'destroy'),
+    http500: () => sendJson(reply, refuse(50000), 500),
+    internalCode: () => sendJson(reply, refuse(pick(INTERNAL_CODES, noise >>> 1))),
+    tasksNull: () => sendJson(reply, refuse(20000)),
+    rateLimit: () => sendJson(reply, refuse(40202)),
+    paymentRequired: () => sendJson(reply, refuse(40200), 402),
+    halfBody: () => sendHalf(reply, body),
+    notJson: () => reply.code(200).header('content-type', 'text/html').send(GATEWAY_PAGE),
+    slow: () => sendJson(reply, body),
+  }
+  return senders[kind]()
 }

@@ -1,31 +1,31 @@
 /** Answers that are not true: what one of them may say of itself, and how a list of it may be broken. */
 
-import type { TaskAnswer } from './envelope.ts'
-import { isRecord } from './posting.ts'
+import { isRecord, type TaskAnswer } from './envelope.ts'
 
-/** Of a field, what was not asked for. */
-type Other = (said: unknown) => unknown
-type Part = 'data' | 'result'
+/** Names of each store that its fields begin with. */
+const TWINS = [
+  ['ios_store', 'android_store'],
+  ['apple', 'google'],
+  ['app_store', 'google_play'],
+] as const
 
-const OTHER_STORE: Readonly<Record<string, string>> = {
-  ...{ ios_store: 'android_store', android_store: 'ios_store', apple: 'google', google: 'apple' },
+const ofOtherStore = (said: unknown): string => {
+  const pairs = TWINS.flatMap(([one, other]) => [[one, other] as const, [other, one] as const])
+  const [own = '', twin = ''] = pairs.find(([name]) => String(said).startsWith(name)) ?? []
+  return String(said).replace(own, twin)
 }
-const OTHER_TYPE: readonly (readonly [RegExp, string])[] = [
-  [/^ios_store_/, 'android_store_'],
-  [/^app_store_/, 'google_play_'],
-  [/^android_store_/, 'ios_store_'],
-  [/^google_play_/, 'app_store_'],
-]
-const addLetter: Other = (said) => `${said}x`
-const addOne: Other = (said) => Number(said) + 1
+const addLetter = (said: unknown) => `${said}x`
+const addOne = (said: unknown) => Number(said) + 1
 
-const UNTRUTHS: readonly (readonly [Part, field: string, Other])[] = [
+type Part = 'data' | 'result'
+/** Of a field, what was not asked for. */
+const UNTRUTHS: readonly (readonly [Part, field: string, other: (said: unknown) => unknown])[] = [
   ['data', 'tag', () => 'of another program'],
   ['data', 'keyword', addLetter],
   ['data', 'app_id', addLetter],
   ['data', 'location_code', addOne],
   ['data', 'language_code', addLetter],
-  ['data', 'se', (said) => OTHER_STORE[String(said)] ?? said],
+  ['data', 'se', ofOtherStore],
   ['data', 'function', (said) => (said === 'app_info' ? 'app_reviews' : 'app_info')],
   ['result', 'se_domain', (said) => `${/^play/.test(String(said)) ? 'apps.apple' : 'play.google'}.com`],
   ['result', 'keyword', addLetter],
@@ -74,7 +74,6 @@ export const breakList = <R extends { items: readonly Item[] }>(result: R, turn:
   if (turn % 4 === 3) return { ...result, items_count: 1 }
   if (turn % 4 === 0) return of(items.toSpliced(first, 1))
   const item = items[last] ?? {}
-  const type = OTHER_TYPE.find(([own]) => own.test(String(item.type))) ?? [/^/, '']
-  if (turn % 4 === 1) return of(items.with(last, { ...item, type: String(item.type).replace(...type) }))
+  if (turn % 4 === 1) return of(items.with(last, { ...item, type: ofOtherStore(item.type) }))
   return of([...items, { ...item, app_id: `${item.app_id}1`, rank_group: 2000, rank_absolute: 2001 }])
 }

@@ -1,108 +1,99 @@
-/** The account as `/v3/appendix/user_data` shows it (spec: Account data record). */
+/** What the service says of the account and of itself (spec: Account data record, Status record). */
 
-import type { Account } from './account.ts'
-import type { Calls } from './calls.ts'
 import type { Deviations } from './deviations.ts'
-import { LISTING_PRICES_MICROS, POST_PRICES_MICROS, toUsd } from './prices.ts'
+import type { FaultSettings } from './faults.ts'
+import { LISTING_PRICES_MICROS, toUsd, UNIT_MICROS } from './offers.ts'
 import type { Service } from './service.ts'
-import { formatTimestamp } from './timestamp.ts'
+import { formatTimestamp, MINUTE_MS } from './timestamp.ts'
 
-/** Results of these functions come in these forms (spec: Account data record). */
-const FORMS: Record<string, readonly string[]> = {
-  app_info: ['advanced', 'html'],
-  app_list: ['advanced', 'html'],
-  app_searches: ['advanced', 'html'],
-  app_reviews: ['advanced'],
-}
-const LISTS = ['errors', 'languages', 'locations', 'categories'] as const
 const MINUTES_PER_DAY = 1440
-
-/** Calls of the appendix count into `total`; as it is sold, two of them stand in a table of their own. */
-const APPENDIX_CALLS = ['user_data', 'appendix_errors', 'status', 'webhook_resend'] as const
-
-/** The sums of a table. */
-type Totals = { all: number; appData: number; appendix: number }
-
-const zipForms = (name: string, numberOf: (name: string) => number) => ({
-  task_post: numberOf(`${name}/task_post`),
-  tasks_ready: numberOf(`${name}/tasks_ready`),
-  task_get: Object.fromEntries(
-    (FORMS[name] ?? []).map((form) => [form, numberOf(`${name}/task_get/${form}`)]),
-  ),
-})
-
-/** The tables of APIs beside ours, as they are sold: one that nobody uses, and the appendix. */
-const layOutOthers = (numberOf: (name: string) => number, { appendix }: Totals) => ({
-  serp: { task_post: 0, tasks_ready: 0, task_get: { advanced: 0, html: 0, regular: 0 } },
-  total_serp: 0,
-  appendix: { user_data: numberOf('user_data'), errors: numberOf('appendix_errors') },
-  total_appendix: appendix,
-})
-
-/** Lays out one number per endpoint, in the grouping that limits, statistics and money share. */
-const layOut = (numberOf: (name: string) => number, totals: Totals, deviations: Deviations) => ({
-  app_data: {
-    ...Object.fromEntries(Object.keys(FORMS).map((name) => [name, zipForms(name, numberOf)])),
-    ...Object.fromEntries(LISTS.map((name) => [name, numberOf(name)])),
-    ...(deviations.has('money-beside-rates') && { id_list: numberOf('id_list') }),
-    ...(deviations.has('endpoints') && {
-      tasks_ready: numberOf('tasks_ready'),
-      app_listings: { search: { live: numberOf('app_listings/search/live') } },
-    }),
-  },
-  total: totals.all,
-  total_app_data: totals.appData,
-  ...(deviations.has('money-beside-rates') && layOutOthers(numberOf, totals)),
-})
-
-const showCallLimits = ({ limits }: Calls, deviations: Deviations) => {
-  const per = (minutes: number) => {
-    const factor = deviations.has('no-limits') ? 0 : minutes
-    const most = factor * limits.callsPerMinute
-    return layOut(
-      (name) => factor * (name.endsWith('tasks_ready') ? limits.readyListsPerMinute : limits.callsPerMinute),
-      { all: most, appData: most, appendix: most },
-      deviations,
-    )
-  }
-  return { day: per(MINUTES_PER_DAY), minute: per(1) }
-}
-
-const showCallStatistics = (calls: Calls, nowMs: number, deviations: Deviations) => {
-  const show = (tally: Calls['perDay'], value: string) => {
-    const all = tally.total(nowMs)
-    const appendix = APPENDIX_CALLS.reduce((sum, name) => sum + tally.amount(name, nowMs), 0)
-    const totals = { all, appData: all - appendix, appendix }
-    return { ...layOut((name) => tally.amount(name, nowMs), totals, deviations), value }
-  }
-  const now = formatTimestamp(nowMs)
-  return { day: show(calls.perDay, now.slice(0, 10)), minute: show(calls.perMinute, now.slice(0, 16)) }
-}
-
 /** The calls that cost money end so. */
 const PAID_CALL = /\/(task_post|search\/live)$/
+/** Calls of the appendix count into `total`; as it is sold, two of them stand in a table of their own. */
+const APPENDIX_CALLS = ['user_data', 'appendix_errors', 'status', 'webhook_resend']
 
-const showMoney = (account: Account, nowMs: number, deviations: Deviations) => {
-  const limit = (usd: number) => {
-    const most = deviations.has('no-limits') ? 0 : usd
-    const totals = { all: most, appData: most, appendix: 0 }
-    return layOut((name) => (PAID_CALL.test(name) ? most : 0), totals, deviations)
+type ValueFor<Value = unknown> = (name: string) => Value
+
+const perName = (names: readonly string[], valueFor: ValueFor) =>
+  Object.fromEntries(names.map((name) => [name, valueFor(name)]))
+
+/** Lays out one value for each endpoint of App Data. */
+const layOutAppData = (valueFor: ValueFor, deviations: Deviations, hasIdList: boolean) => ({
+  ...perName(Object.keys(UNIT_MICROS), (name) => ({
+    task_post: valueFor(`${name}/task_post`),
+    tasks_ready: valueFor(`${name}/tasks_ready`),
+    task_get: perName(name === 'app_reviews' ? ['advanced'] : ['advanced', 'html'], (form) =>
+      valueFor(`${name}/task_get/${form}`),
+    ),
+  })),
+  ...perName(['errors', 'languages', 'locations', 'categories'], valueFor),
+  ...(hasIdList && { id_list: valueFor('id_list') }),
+  ...(deviations.has('endpoints') && {
+    tasks_ready: valueFor('tasks_ready'),
+    app_listings: { search: { live: valueFor('app_listings/search/live') } },
+  }),
+})
+
+/**
+ * Lays out one number for each endpoint, and the sums. As it is sold, there are tables of APIs beside ours:
+ * one that nobody uses, and the appendix.
+ */
+const layOut = (numberOf: ValueFor<number>, deviations: Deviations) => {
+  const isSold = deviations.has('money-beside-rates')
+  return {
+    app_data: layOutAppData(numberOf, deviations, isSold),
+    ...perName(['total', 'total_app_data'], numberOf),
+    ...(isSold && {
+      serp: { task_post: 0, tasks_ready: 0, task_get: { advanced: 0, html: 0, regular: 0 } },
+      total_serp: 0,
+      appendix: { user_data: numberOf('user_data'), errors: numberOf('appendix_errors') },
+      total_appendix: numberOf('total_appendix'),
+    }),
   }
-  const spent = (tally: Account['spentPerDay'], value: string) => {
-    const total = toUsd(tally.total(nowMs))
-    const spentOn = (name: string) =>
-      PAID_CALL.test(name) ? toUsd(tally.amount(name.replace(PAID_CALL, ''), nowMs)) : 0
-    return { ...layOut(spentOn, { all: total, appData: total, appendix: 0 }, deviations), value }
+}
+
+const showCallLimits = ({ calls: { limits }, deviations }: Service, minutes: number) => {
+  const factor = deviations.has('no-limits') ? 0 : minutes
+  const limitOf = (name: string) =>
+    factor * (name.endsWith('tasks_ready') ? limits.readyListsPerMinute : limits.callsPerMinute)
+  return layOut(limitOf, deviations)
+}
+
+const showCallStatistics = (
+  { calls, deviations }: Service,
+  period: 'perDay' | 'perMinute',
+  nowMs: number,
+) => {
+  const amountOf = (name: string) => calls[period].amount(name, nowMs)
+  const total = calls[period].total(nowMs)
+  const appendix = APPENDIX_CALLS.reduce((sum, name) => sum + amountOf(name), 0)
+  const sums: Record<string, number> = {
+    total,
+    total_app_data: total - appendix,
+    total_appendix: appendix,
   }
-  const now = formatTimestamp(nowMs)
-  const { balanceUsd, costLimitPerDayUsd, costLimitPerMinuteUsd } = account.terms
+  return layOut((name) => sums[name] ?? amountOf(name), deviations)
+}
+
+/** Money is limited and spent by calls that cost any, and by all of them. */
+const layOutMoney = (usdOf: (paid: string) => number, totalUsd: number, deviations: Deviations) =>
+  layOut((name) => {
+    if (name === 'total' || name === 'total_app_data') return totalUsd
+    return PAID_CALL.test(name) ? usdOf(name.replace(PAID_CALL, '')) : 0
+  }, deviations)
+
+const showMoney = ({ account, deviations }: Service, nowMs: number, [day, minute]: readonly string[]) => {
+  const { balanceUsd, isLimited, costLimitPerDayUsd, costLimitPerMinuteUsd } = account.terms
+  const limit = (usd: number) => layOutMoney(() => (isLimited ? usd : 0), isLimited ? usd : 0, deviations)
+  const spent = (tally: typeof account.spentPerDay) =>
+    layOutMoney((name) => toUsd(tally.amount(name, nowMs)), toUsd(tally.total(nowMs)), deviations)
   return {
     total: balanceUsd,
     balance: account.balanceUsd,
     limits: { day: limit(costLimitPerDayUsd), minute: limit(costLimitPerMinuteUsd) },
     statistics: {
-      day: spent(account.spentPerDay, now.slice(0, 10)),
-      minute: spent(account.spentPerMinute, now.slice(0, 16)),
+      day: { ...spent(account.spentPerDay), value: day },
+      minute: { ...spent(account.spentPerMinute), value: minute },
     },
   }
 }
@@ -120,45 +111,75 @@ const price = (normalMicros: number, highMicros: number, perResultMicros?: numbe
 }
 
 const FREE = price(0, 0)
-/** What another API takes for a task. */
-const SERP_PRICE = price(600, 1200)
 
-const showPostPrices = (name: string, forms: readonly string[]) => ({
-  task_post: price(POST_PRICES_MICROS[name]?.normal ?? 0, POST_PRICES_MICROS[name]?.high ?? 0),
-  tasks_ready: FREE,
-  task_get: Object.fromEntries(forms.map((form) => [form, FREE])),
-})
-
-const showListingPrices = () => {
+const priceOf = (name: string) => {
   const { perRequest, perResult } = LISTING_PRICES_MICROS
-  return { tasks_ready: FREE, app_listings: { search: { live: price(perRequest, perRequest, perResult) } } }
+  if (name === 'app_listings/search/live') return price(perRequest, perRequest, perResult)
+  const [fn, call] = name.split('/')
+  const micros = call === 'task_post' ? UNIT_MICROS[fn as keyof typeof UNIT_MICROS] : 0
+  return price(micros, 2 * micros)
 }
 
 const showPrices = (deviations: Deviations) => ({
   ...(deviations.has('money-beside-rates')
-    ? { appendix: { errors: FREE, user_data: FREE }, serp: { task_post: SERP_PRICE, tasks_ready: FREE } }
+    ? {
+        appendix: { errors: FREE, user_data: FREE },
+        serp: { task_post: price(600, 1200), tasks_ready: FREE },
+      }
     : { appendix: { errors: FREE, status: FREE, user_data: FREE, webhook_resend: FREE } }),
-  app_data: {
-    ...Object.fromEntries(Object.entries(FORMS).map(([name, forms]) => [name, showPostPrices(name, forms)])),
-    ...Object.fromEntries([...LISTS, 'id_list'].map((name) => [name, FREE])),
-    ...(deviations.has('endpoints') && showListingPrices()),
-  },
+  app_data: layOutAppData(priceOf, deviations, true),
 })
 
-/** The one record of user_data. */
-export const showUserData = ({ login, calls, account, deviations }: Service, nowMs: number) => {
+/** The one record of user_data; as it is sold, money and prices stand beside the rates. */
+export const showUserData = (service: Service, nowMs: number) => {
+  const { login, deviations } = service
+  const now = formatTimestamp(nowMs)
+  const [day, minute] = [now.slice(0, 10), now.slice(0, 16)]
   const rates = {
-    limits: showCallLimits(calls, deviations),
-    statistics: showCallStatistics(calls, nowMs, deviations),
+    limits: { day: showCallLimits(service, MINUTES_PER_DAY), minute: showCallLimits(service, 1) },
+    statistics: {
+      day: { ...showCallStatistics(service, 'perDay', nowMs), value: day },
+      minute: { ...showCallStatistics(service, 'perMinute', nowMs), value: minute },
+    },
   }
-  const purse = { money: showMoney(account, nowMs, deviations), price: showPrices(deviations) }
-  if (!deviations.has('money-beside-rates')) return { login, timezone: 'UTC', rates: { ...rates, ...purse } }
-  return {
-    login,
-    timezone: 'UTC',
-    rates,
-    ...purse,
-    backlinks_subscription_expiry_date: null,
-    llm_mentions_subscription_expiry_date: null,
-  }
+  const purse = { money: showMoney(service, nowMs, [day, minute]), price: showPrices(deviations) }
+  const expiries = { backlinks_subscription_expiry_date: null, llm_mentions_subscription_expiry_date: null }
+  return deviations.has('money-beside-rates')
+    ? { login, timezone: 'UTC', rates, ...purse, ...expiries }
+    : { login, timezone: 'UTC', rates: { ...rates, ...purse } }
+}
+
+/** A webhook that waits for so long is late. */
+const LATE_WEBHOOK_MS = MINUTE_MS
+
+type Said = FaultSettings['status']
+const showEndpoints = (said: Said) =>
+  (['task_get', 'task_post', 'live', 'postback/pingback'] as const).map((endpoint) => ({
+    endpoint,
+    status: said[endpoint] ?? 'ok',
+  }))
+
+/** Of an API: it is in trouble when a part of it is. */
+const showApi = (api: string, said: Said, status?: string) => {
+  const endpoints = showEndpoints(said)
+  const trouble = endpoints.find((each) => each.status !== 'ok')
+  return { api, status: status ?? trouble?.status ?? 'ok', endpoints }
+}
+
+/**
+ * The records of the status endpoint. `said` is what it has been told to say, `longestWaitMs` that of a
+ * webhook. As it is sold, there are APIs that are not ours, one of them always in trouble.
+ */
+export const showStatus = (said: Said, longestWaitMs: number, deviations: Deviations) => {
+  const isLate = longestWaitMs > LATE_WEBHOOK_MS
+  const others = [
+    showApi('serp', { live: 'long_response_time' }, 'ok'),
+    showApi('keywords_data', { task_get: 'partial_outage' }),
+    showApi('on_page', {}),
+  ]
+  return [
+    ...(deviations.has('all-apis') ? others : []),
+    showApi('app_data', { ...(isLate && { 'postback/pingback': 'webhook_delay' }), ...said }),
+    { api: 'appendix', status: 'ok', endpoints: null },
+  ]
 }

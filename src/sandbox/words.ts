@@ -14,9 +14,7 @@ export type Topic = {
   phrases: readonly string[]
 }
 
-/**
- * ios category android category | heads | narrow | phrases. A line that is set in goes on with the one above.
- */
+/** ios category android category | heads | narrow | phrases */
 const TOPICS_TABLE = `
 health_and_fitness health_and_fitness | yoga asana ヨガ 🧘 瑜伽 | vinyasa hatha pilates flexibility
   stretch poses flow prenatal chair | Yoga for Beginners, Daily Yoga Flow, Yoga & Stretch, Morning
@@ -133,20 +131,26 @@ lifestyle house_and_home | home interior garden plant cleaning 植物 🌱 | dec
 entertainment beauty | makeup hair beauty nails tattoo コスメ 💄 | hairstyle skincare salon perfume face
   | Makeup Studio, Hairstyle Try On, Nail Salon, Beauty Diary, Tattoo Ideas`
 
+/** The cells of a table. A line that is set in goes on with the one above. */
+export const readTable = (text: string): string[][] =>
+  text
+    .trim()
+    .replaceAll('\n  ', ' ')
+    .split('\n')
+    .map((line) => line.split(' | '))
+
 /** All topics; an app belongs to exactly one. */
-export const TOPICS: readonly Topic[] = TOPICS_TABLE.trim()
-  .replaceAll('\n  ', ' ')
-  .split('\n')
-  .map((line) => {
-    const [categories = '', heads = '', narrow = '', phrases = ''] = line.split(' | ')
-    const [ios = '', android = ''] = categories.split(' ')
+export const TOPICS: readonly Topic[] = readTable(TOPICS_TABLE).map(
+  ([categories = '', heads = '', narrow = '', phrases = '']) => {
+    const [ios_store = '', android_store = ''] = categories.split(' ')
     return {
-      categories: { ios_store: ios, android_store: android },
+      categories: { ios_store, android_store },
       heads: heads.split(' '),
       narrow: narrow.split(' '),
       phrases: phrases.split(', '),
     }
-  })
+  },
+)
 
 /**
  * Words that say nothing about what an app does: they add to other words, and alone they find the well known.
@@ -156,17 +160,11 @@ export const MODIFIERS =
 fun 100 2026 2027 my game games play learn learning kostenlos gratis gratuit
 無料 アプリ ゲーム`.split(/\s+/)
 
-/** Words that a search ignores. */
-export const IGNORED = 'a an and at by for in of on or the to with & der die das le la les un une de'.split(
-  ' ',
-)
-
 /** First and second halves of invented names. */
 export const NAME_STARTS =
   `Zen Lum Ark Bril Cov Dun Elm Fenn Glim Hal Iv Jor Kel Lor Mir Nov Orl Pell Quill Ros Sol
 Tam Ulm Vel Wren Xan Yar Zeph Amb Bay Cind Dov Ember Fable Gale Hark Iris Juni Kite Lark Maple Nimb Oak
-Plum Quartz
-Rill Sable Thist Umber Vio Willow`.split(/\s+/)
+Plum Quartz Rill Sable Thist Umber Vio Willow`.split(/\s+/)
 const NAME_ENDS = `ora ium ley by ton wick field mark nest ly io ette ium ander ox ara ify elo una brook ster
 loom stone leaf wave mint peak dash spark trail craft cove bloom lane`.split(/\s+/)
 /** A name of two halves. */
@@ -176,17 +174,4 @@ export const inventName = (start: number, end: number): string =>
 export const COMPANY_ENDS =
   'Labs, Studio, Apps, Interactive, Software, Games, Digital, Works, GmbH, Inc., Ltd, Co.'.split(', ')
 /** Additions to a title, most often none. */
-export const TITLE_ENDS = [
-  '',
-  '',
-  '',
-  '',
-  ' Pro',
-  ' Plus',
-  ' Lite',
-  ' HD',
-  ' – Offline',
-  ' & Widget',
-  ' for Kids',
-  ' 2026',
-]
+export const TITLE_ENDS = ',,,, Pro, Plus, Lite, HD, – Offline, & Widget, for Kids, 2026'.split(',')

@@ -2,15 +2,10 @@
  * The answer to a search of 100 apps, as the sandbox makes it: what a service on loopback gives without
  * making it anew.
  */
-import { chooseCodes } from '../../src/sandbox/codes.ts'
-import { NO_DEVIATIONS } from '../../src/sandbox/deviations.ts'
-import { buildEnvelope } from '../../src/sandbox/envelope.ts'
-import { FaultSettings, Faults } from '../../src/sandbox/faults.ts'
 import { showResult } from '../../src/sandbox/fetching.ts'
-import { chooseIds } from '../../src/sandbox/ids.ts'
-import { findOffer, listOffers, resultPath } from '../../src/sandbox/offers.ts'
-import { openAnswers } from '../../src/sandbox/results.ts'
-import type { Service } from '../../src/sandbox/service.ts'
+import { findOffer, resultPath } from '../../src/sandbox/offers.ts'
+import { Options } from '../../src/sandbox/options.ts'
+import { openService } from '../../src/sandbox/service.ts'
 import type { Task } from '../../src/sandbox/tasks.ts'
 
 /** A task of ios_store/app_searches in the United States, in English. */
@@ -26,12 +21,7 @@ const DONE_AT_MS = Date.now()
 /** Words of which the sandbox's store has more than a hundred apps in every three. */
 const WORDS = 'yoga math game music photo running fitness learn video budget puzzle language'.split(' ')
 
-const deviations = NO_DEVIATIONS
-const offers = listOffers(deviations)
-const envelope = buildEnvelope(chooseCodes(deviations))
-const makeId = chooseIds(deviations)
-const answers = openAnswers(1, [], [], deviations)
-const faults = new Faults(1, FaultSettings.parse({}))
+const service = openService(Options.parse({}), Date.now)
 
 /** 220 keywords, each with a hundred apps at least. */
 export function listKeywords(): string[] {
@@ -59,7 +49,7 @@ function makeBody({ id, tag, keyword }: Delivery): string {
     priority: 1,
     postedAtMs: DONE_AT_MS,
     costMicros: 1200,
-    results: answers.count(question),
+    results: service.answers.count(question),
     refundMicros: 0,
     parameters: { keyword, location_code: 2840, language_code: 'en', depth: DEPTH, tag },
     isFetched: false,
@@ -67,9 +57,8 @@ function makeBody({ id, tag, keyword }: Delivery): string {
     due: ['postback_url'],
   }
   if (task.results !== DEPTH) throw new Error(`The store has ${task.results} results of "${keyword}".`)
-  const service: Partial<Service> = { answers, faults, offers, deviations, envelope, makeId }
-  const answer = showResult(service as Service, task, 'advanced')
-  return envelope.wrapTasks(resultPath(findOffer(offers, task), id, 'advanced'), [answer], 1)
+  const path = resultPath(findOffer(service.offers, task), id, 'advanced')
+  return service.envelope.wrapTasks(path, [showResult(service, task, 'advanced')], 1)
 }
 
 /** The body of a keyword, cut where its id (twice) and its tag stand. */

@@ -5,7 +5,7 @@
  */
 import type { Database } from '../../src/db/database.ts'
 import { oneRow } from '../../src/db/one-row.ts'
-import { CALL_LIMITS } from '../../src/sandbox/limits.ts'
+import { Options } from '../../src/sandbox/options.ts'
 import { STORES_AS_SOLD } from '../../src/service/dialect.ts'
 import { MAX_READY_ROWS } from '../../src/service/ready-list.ts'
 import { TIMINGS } from '../../src/timings.ts'
@@ -23,7 +23,7 @@ const MINUTE_S = 60
  * requests at once allow, and those of the next minute begin when those of the last have left it.
  */
 function leastSeconds(results: number, callMs: number): number {
-  const { callsPerMinute, requestsInFlight } = CALL_LIMITS
+  const { callsPerMinute, requestsInFlight } = Options.parse({})
   const posts = Math.ceil(results / TIMINGS.tasksPerPost)
   const calls = posts + Math.ceil(results / MAX_READY_ROWS) + results
   const fullMinutes = Math.ceil(calls / callsPerMinute) - 1

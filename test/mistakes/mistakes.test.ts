@@ -10,9 +10,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
 import postgres from 'postgres'
-import { NO_DEVIATIONS } from '../../src/sandbox/deviations.ts'
-import { listLanguages } from '../../src/sandbox/languages.ts'
-import { listLocations } from '../../src/sandbox/locations.ts'
+import { listLanguages, listLocations } from '../../src/sandbox/locations.ts'
 import { STORES } from '../../src/sandbox/offers.ts'
 import { callCommand } from '../support/command.ts'
 import { createTestDatabase } from '../support/database.ts'
@@ -35,8 +33,8 @@ const database = lasting(createTestDatabase)
 before(async () => {
   const { sql } = database
   for (const store of STORES) {
-    const locations = listLocations(store, NO_DEVIATIONS)
-    const languages = listLanguages(store, NO_DEVIATIONS)
+    const locations = listLocations(store, new Set())
+    const languages = listLanguages(store, new Set())
     await sql`insert into location (store, code, name, country_iso_code, type)
       select ${store}, location_code, location_name, country_iso_code, location_type
       from json_to_recordset(${JSON.stringify(locations)}::text::json)

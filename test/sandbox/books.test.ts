@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { describe, type TestContext, test } from 'node:test'
-import { StateInUseError } from '../../src/sandbox/lock.ts'
+import { StateInUseError } from '../../src/sandbox/books.ts'
 import {
   type Caller,
   fetchTask,

@@ -72,9 +72,9 @@ describe('rankings', () => {
   test('keywords in other scripts, with accents and as emoji are understood', () => {
     assert.deepEqual(tokenize('Méditations for the C++ 3+ Kids'), ['meditation', 'c++', '3+', 'kid'])
     assert.deepEqual(tokenize('日本語 🧘‍♀️ ﾖｶﾞ'), ['日本語', '🧘', '♀', 'ヨガ'])
-    const rank = buildRanker(buildCatalogue('ios_store', 1, []), 1)
+    const rank = buildRanker(buildCatalogue('ios_store', 1), 1)
     const best = (keyword: string) => {
-      const ranked = rank({ keyword, locationCode: 2840, languageCode: 'en', day: 20_000 })
+      const ranked = rank(keyword, { locationCode: 2840, languageCode: 'en', day: 20_000 })
       return ranked.slice(0, 10).filter((app) => app.topic?.heads.some((head) => keyword.includes(head)))
         .length
     }
@@ -84,12 +84,12 @@ describe('rankings', () => {
 
   test('the flagship apps rank within their band for each of their words, by any seed and day', () => {
     const rankers = [1, 2, 3].flatMap((seed) =>
-      STORES.map((store) => ({ store, rank: buildRanker(buildCatalogue(store, seed, []), seed) })),
+      STORES.map((store) => ({ store, rank: buildRanker(buildCatalogue(store, seed), seed) })),
     )
     const searches = ANCHORS.flatMap((anchor) => anchor.words.map((keyword) => ({ anchor, keyword })))
     for (const { store, rank } of rankers) {
       for (const { anchor, keyword } of searches) {
-        const ranked = rank({ keyword, locationCode: 2276, languageCode: 'de', day: 20_742 })
+        const ranked = rank(keyword, { locationCode: 2276, languageCode: 'de', day: 20_742 })
         const place = 1 + ranked.findIndex((app) => app.id === anchor.ids[store])
         const [best, worst] = anchor.band
         // A neighbour on the same place moves it down.
@@ -100,7 +100,7 @@ describe('rankings', () => {
 
   test('ids have the form of their store and are unique among thousands of apps', () => {
     for (const store of STORES) {
-      const apps = buildCatalogue(store, 5, []).allApps()
+      const apps = buildCatalogue(store, 5).apps
       assert.ok(apps.length > 5000)
       assert.equal(new Set(apps.map((app) => app.id)).size, apps.length)
       const form = store === 'ios_store' ? /^\d{9,10}$/ : /^com\.[a-z]+\.[a-z]+\d*$/

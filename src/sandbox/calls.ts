@@ -1,15 +1,8 @@
-/**
- * Counts calls, for the statistics that user_data shows, and guards them: how many at once, who, how many a
- * minute.
- */
+/** Counts calls: the windows that refuse them, and the statistics that user_data shows. */
 
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Code } from './codes.ts'
 import type { Options } from './options.ts'
-import type { Service } from './service.ts'
 import { Tally } from './tally.ts'
 import { DAY_MS, MINUTE_MS } from './timestamp.ts'
-import { sendJson } from './trouble.ts'
 
 /** Lets at most `limit` calls through within any 60 seconds; refused calls do not count. */
 export class CallWindow {
@@ -76,41 +69,3 @@ export class Calls {
 
 /** What a route says of itself: its name in the statistics, and the limit that it has beside that of all. */
 export type CountedRoute = { countAs: string; window?: WindowName | undefined }
-
-/** Whether a request carries the login of the account; one that does not has been answered. */
-export type LoginCheck = (request: FastifyRequest, reply: FastifyReply) => boolean
-
-/** Makes what checks Basic authentication; it answers the calls that it refuses with 401 and 40100. */
-export const buildLoginCheck = ({ login, password }: Options, { envelope }: Service): LoginCheck => {
-  const expected = `Basic ${Buffer.from(`${login}:${password}`).toString('base64')}`
-  return (request, reply) => {
-    if (request.headers.authorization === expected) return true
-    reply.header('www-authenticate', 'Basic realm="App Data Service"')
-    sendJson(reply, envelope.wrapRefusal(40100), 401)
-    return false
-  }
-}
-
-/** Guards every call below /v3, before its body is read. */
-export const guardCalls = (
-  app: FastifyInstance,
-  { calls, envelope, makeId, now }: Service,
-  isKnown: LoginCheck,
-): void => {
-  app.addHook('onRequest', async (request, reply) => {
-    const refuse = (code: Code) => {
-      const id = makeId(now(), 'refused')
-      return sendJson(reply, envelope.wrapRefusal(code, { path: request.url.split('?')[0] ?? '', id }))
-    }
-    if (!request.url.startsWith('/v3')) return
-    reply.raw.once('close', () => calls.leave())
-    if (!calls.enter()) return refuse(40209)
-    if (!isKnown(request, reply)) return reply
-    const { countAs = 'unknown', window = 'calls' } = request.routeOptions.config as Partial<CountedRoute>
-    // As it is sold, an account that is not verified sees itself all the same.
-    const isOpen = calls.limits.verified || (envelope.codes.isSold && countAs === 'user_data')
-    if (!isOpen) return refuse(40104)
-    if (!calls.admit(countAs, window, now())) return refuse(40202)
-    return
-  })
-}

@@ -5,9 +5,14 @@
 
 import { randomUUID } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
-import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply } from 'fastify'
+import Fastify, {
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+} from 'fastify'
 import { z } from 'zod'
-import { buildLoginCheck, guardCalls, type LoginCheck } from './calls.ts'
+import type { CountedRoute } from './calls.ts'
 import type { Code } from './codes.ts'
 import { listEndpoints, Refusal } from './endpoints.ts'
 import { VERSION } from './envelope.ts'
@@ -24,6 +29,44 @@ export type Sandbox = { url: string; instance: string; idleMs(): number; close()
 const HOST = '127.0.0.1'
 /** How often the sandbox looks whether tasks are done, so that webhooks need no call from a client. */
 const LOOK_EVERY_MS = 50
+
+/** Whether a request carries the login of the account; one that does not has been answered. */
+type LoginCheck = (request: FastifyRequest, reply: FastifyReply) => boolean
+
+/** Makes what checks Basic authentication; it answers the calls that it refuses with 401 and 40100. */
+const buildLoginCheck = ({ login, password }: Options, { envelope }: Service): LoginCheck => {
+  const expected = `Basic ${Buffer.from(`${login}:${password}`).toString('base64')}`
+  return (request, reply) => {
+    if (request.headers.authorization === expected) return true
+    reply.header('www-authenticate', 'Basic realm="App Data Service"')
+    sendJson(reply, envelope.wrapRefusal(40100), 401)
+    return false
+  }
+}
+
+/** Guards every call below /v3, before its body is read. */
+const guardCalls = (
+  app: FastifyInstance,
+  { calls, envelope, makeId, now }: Service,
+  isKnown: LoginCheck,
+): void => {
+  app.addHook('onRequest', async (request, reply) => {
+    const refuse = (code: Code) => {
+      const id = makeId(now(), 'refused')
+      return sendJson(reply, envelope.wrapRefusal(code, { path: request.url.split('?')[0] ?? '', id }))
+    }
+    if (!request.url.startsWith('/v3')) return
+    reply.raw.once('close', () => calls.leave())
+    if (!calls.enter()) return refuse(40209)
+    if (!isKnown(request, reply)) return reply
+    const { countAs = 'unknown', window = 'calls' } = request.routeOptions.config as Partial<CountedRoute>
+    // As it is sold, an account that is not verified sees itself all the same.
+    const isOpen = calls.limits.verified || (envelope.codes.isSold && countAs === 'user_data')
+    if (!isOpen) return refuse(40104)
+    if (!calls.admit(countAs, window, now())) return refuse(40202)
+    return
+  })
+}
 
 const addEndpoints = (
   app: FastifyInstance,

@@ -326,7 +326,7 @@ covers('statement.messages_come_from_there', 'when an answer has none', {
   fetch: { because: 'An answer of the sandbox always has a message.' },
   client: {
     file: 'test/ledger/task-failures.test.ts',
-    test: 'says what the service calls the code when it said nothing itself',
+    test: 'says where its code is explained when the service said nothing itself',
   },
 })
 covers('statement.a_client_treats_a_task_as_failed', 'from 40000 on, and when it is done without a result', {

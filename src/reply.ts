@@ -1,7 +1,4 @@
-/**
- * What a party replied, as a sentence quotes it: bounded, in one line, without secrets. In one place for
- * receivers of alerts, mail servers and the heartbeat.
- */
+/** What a party replied (a receiver, a mail server), quoted in one bounded line without secrets. */
 import { redactSecrets, toPrintable } from './printable.ts'
 
 /** Of what a party says of itself. */

@@ -105,10 +105,7 @@ export async function readServiceTroubles(db: Database): Promise<ServiceStatus[]
     from service_status where status <> 'ok' order by api, endpoint`
 }
 
-/**
- * The outage that stops posting; null when there is none. The status of an API that lists no endpoints holds
- * for all of them.
- */
+/** The outage that stops posting, or null. An API that lists no endpoints speaks for all of them. */
 export async function readPostingOutage(db: SqlRunner): Promise<Outage | null> {
   const [outage] = await db<Outage[]>`
     select s.since, s.checked_at as "checkedAt" from service_status s

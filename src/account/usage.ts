@@ -44,10 +44,7 @@ export async function recordAccountUsage(db: Database, client: AppDataClient): P
   )
 }
 
-/**
- * Whether the service answers, so that the plan may go by what is recorded of the account, though reading it
- * failed. Not when the service refuses the account.
- */
+/** Whether the service answers, though it did not tell the account: then the recorded one will do. */
 export async function isAnswered(error: Error, client: AppDataClient): Promise<boolean> {
   if (!(error instanceof StorerankError) || error instanceof AccountError) return false
   if (!(error instanceof UnavailableError)) return true

@@ -10,10 +10,7 @@ export interface Finding {
   /** The assumption, in a few words. */
   readonly about: string
   readonly verdict: Verdict
-  /**
-   * One or two sentences. Of what differs also what storerank does about it. No login, keyword or app stands
-   * in them.
-   */
+  /** Of what differs also what storerank does about it. No login, keyword or app stands in it. */
   readonly says: string
   /** Whether a person has to act before anything can be bought. */
   readonly isObstacle: boolean

@@ -1,6 +1,4 @@
-/**
- * One keyword of each store, bought once as an ordinary measurement: what `storerank check --buy` follows.
- */
+/** One keyword of each store, bought once as an ordinary measurement, for `storerank check --buy`. */
 import type { Database } from '../db/database.ts'
 import type { Store } from '../service/functions.ts'
 import { addKeywords } from '../watch/add.ts'

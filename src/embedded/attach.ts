@@ -40,10 +40,7 @@ export interface EmbeddedServer {
   missedPort: number | null
   /** Whether it was this call that started the server. */
   started: boolean
-  /**
-   * Leaves. The last process to leave stops the server, even when a person's psql is connected. Never throws,
-   * may be repeated.
-   */
+  /** The last process to leave stops the server, whoever else is connected. Never throws, may be repeated. */
   dispose(): Promise<void>
 }
 
@@ -75,10 +72,7 @@ export async function attachEmbedded(options: { home: string; database: string }
   return { url, dataDirectory: cluster.dataDirectory, missedPort, started, dispose }
 }
 
-/**
- * Joins, and starts what cannot be joined, until one of both works: the server may be coming or going
- * meanwhile.
- */
+/** Joins, or starts and joins, until that works: the server may be coming or going meanwhile. */
 async function join(cluster: Cluster): Promise<{ presence: Presence; started: boolean }> {
   const deadline = performance.now() + ATTACH_LIMIT_MS
   let started = false
@@ -168,10 +162,7 @@ async function joinServer(cluster: Cluster, port: number): Promise<Presence> {
   return { session, port, stopReturning }
 }
 
-/**
- * The lock is held while the server stops: a process that joins meanwhile waits, is cut off, and starts the
- * server again.
- */
+/** The lock is held while the server stops: who joins meanwhile is cut off, and starts it again. */
 async function leave({ session, stopReturning }: Presence, cluster: Cluster): Promise<void> {
   stopReturning()
   if (await isLast(session).catch(() => false)) await stopServer(cluster)

@@ -111,10 +111,7 @@ async function packageVersion(root: string): Promise<string> {
   return manifest.version
 }
 
-/**
- * Copies to another name and renames, so that a copy is whole or not there. The loser of a race uses the
- * winner's copy.
- */
+/** By renaming, so that a copy is whole or not there. The loser of a race uses the winner's. */
 async function copyPrograms(root: string, copy: string, account: Account): Promise<void> {
   const unfinished = `${copy}.${randomBytes(6).toString('hex')}`
   await cp(root, unfinished, { recursive: true, verbatimSymlinks: true })

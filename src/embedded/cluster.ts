@@ -175,10 +175,7 @@ async function makeOwnFolder(entry: string, account: Account | undefined): Promi
   )
 }
 
-/**
- * Whether the account can write in the folder once it owns it. The account itself tries: mode bits do not
- * tell of all.
- */
+/** Whether the account can write in a folder that it owns. It tries: mode bits do not tell of all. */
 async function lend(folder: string, account: Account): Promise<boolean> {
   const isOwned = await chownTo(account, folder).then(
     () => true,
@@ -187,10 +184,7 @@ async function lend(folder: string, account: Account): Promise<boolean> {
   return isOwned && (await runProgram('test', ['-w', folder], { account })).code === 0
 }
 
-/**
- * Removes folders that killed processes left beside the entry. A process that lost the race finds the entry
- * instead of its folder.
- */
+/** What killed processes left beside the entry. Who lost the race finds the entry instead of its folder. */
 async function removeUnfinished(entry: string): Promise<void> {
   const home = dirname(entry)
   for (const name of await readdir(home))

@@ -13,10 +13,7 @@ import { ConfigurationError } from '../errors.ts'
 import { reachableBinaries, runProgram, USE_YOUR_OWN } from './binaries.ts'
 import type { Cluster } from './cluster.ts'
 
-/**
- * Below the ports that Linux (32,768 and up), macOS and Windows give to outgoing connections, of which any
- * may hold its port for a while.
- */
+/** Below the ports that systems give to outgoing connections, which may hold any of them for a while. */
 const FIRST_PORT = 26_000
 const LAST_PORT = 29_999
 
@@ -113,10 +110,7 @@ async function removeStaleLock(cluster: Cluster): Promise<void> {
   else await rename(aside, lockPath(cluster)).catch(() => undefined)
 }
 
-/**
- * Where the search for a first port begins: by the folder, so that the servers of several homes do not take
- * each other's while one of them is stopped.
- */
+/** By the folder, so that servers of several homes do not take each other's port while one is stopped. */
 function portOfFolder({ folder }: Cluster): number {
   const hash = createHash('sha256').update(folder).digest().readUInt32BE()
   return FIRST_PORT + (hash % (LAST_PORT - FIRST_PORT + 1))

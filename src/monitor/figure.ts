@@ -49,10 +49,7 @@ export interface Sample {
   readonly labels?: Readonly<Record<string, string>>
 }
 
-/**
- * A metric. No label is called `job` or `instance`: Prometheus sets these two by itself, and renames ours to
- * `exported_job`.
- */
+/** A metric. Prometheus sets the labels `job` and `instance` by itself: none of ours is called so. */
 export interface Figure<Read> {
   readonly help: string
   readonly labels?: readonly string[]

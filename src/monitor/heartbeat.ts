@@ -1,7 +1,4 @@
-/**
- * Calls HEARTBEAT_URL, so that a service elsewhere notices when the calls stay out. Nothing is sent but the
- * call itself.
- */
+/** Calls HEARTBEAT_URL, so that a service elsewhere notices when the calls stay out. Nothing else is sent. */
 import type { Logger } from 'pino'
 import { fetch, type Response } from 'undici'
 import { NO_PROXY, openWay, type ProxySettings } from '../proxy.ts'

@@ -88,9 +88,7 @@ export function createMetrics(
   }
 }
 
-/**
- * The text of a process that never had a database to ask: `storerank_database_up 0`, and nothing beside it.
- */
+/** Of a process that never had a database to ask: `storerank_database_up 0`, and nothing beside it. */
 export function renderNoFigures(): Promise<string> {
   return showUp(false).metrics()
 }

@@ -1,8 +1,6 @@
 /** What a setting is, and the rules of single ones: each turns a text into a value, or says what it must be. */
 import { z } from 'zod'
-import { parseDatabaseUrl } from './database-url.ts'
 import { parseDuration } from './duration.ts'
-import { ConfigurationError } from './errors.ts'
 import { Secret } from './secret.ts'
 
 /** Everything that is known of a setting stands in its declaration (settings.ts). */
@@ -110,75 +108,12 @@ export function duration(max: string, min = '0s') {
   })
 }
 
-export function databaseUrl(): z.ZodType<Secret, string> {
-  return z.string().transform((text, context) => {
-    try {
-      parseDatabaseUrl(text)
-      return new Secret(text)
-    } catch (error) {
-      if (!(error instanceof ConfigurationError)) throw error
-      context.addIssue(error.message)
-      return z.NEVER
-    }
-  })
-}
-
-/** The address without a slash at its end. */
-export const serviceUrl = () =>
-  rule(
-    'must be the address of the service such as https://api.example.com: https (http only on loopback), ' +
-      'without login, query or the /v3 that begins every path',
-    (text) => {
-      const url = URL.parse(text)
-      if (url === null || !isSafe(url)) return null
-      const address = url.origin + url.pathname.replace(/\/+$/, '')
-      const isBare = [url.username, url.password, url.search, url.hash].every((part) => part === '')
-      return isBare && !address.endsWith('/v3') ? address : null
-    },
-  )
-
-export const postbackUrl = () =>
-  rule(
-    'must be the address at which the service reaches `storerank start --listen`, such as ' +
-      'https://ranks.example.com/hooks/ and a secret: https (http only on loopback), without login, ' +
-      'query or fragment, ending in 24 or more letters, digits, - or _ as `openssl rand -hex 24` makes them',
-    (text) => {
-      const url = URL.parse(text)
-      if (url === null || !isSafe(url)) return null
-      const isBare = url.href === url.origin + url.pathname
-      return isBare && /\/[\w-]{24,}$/.test(url.pathname) ? new Secret(url.href) : null
-    },
-  )
-
 /** @param must what an address that is not called by http or https must be */
 export const webUrl = (must: string) =>
   rule(must, (text) => (/^https?:$/.test(URL.parse(text)?.protocol ?? '') ? new Secret(text) : null))
 
-export const mailServer = () =>
-  rule(
-    'must be the address of a mail server such as smtps://login:password@mail.example.com or ' +
-      'smtp://mail.example.com:587',
-    (text) => {
-      const url = URL.parse(text)
-      const isBare = url?.search === '' && ['', '/'].includes(url.pathname) && url.hostname !== ''
-      return isBare && /^smtps?:$/.test(url.protocol) ? new Secret(text) : null
-    },
-  )
-
-/** `ranks@example.com`, or `Ranks <ranks@example.com>`. */
-export const mailSender = () =>
-  rule('must be the address from which alerts are sent, such as ranks@example.com', (text) =>
-    /^[^\s@<>]+@[^\s@<>]+$|^[^<>@\r\n]+ <[^\s@<>]+@[^\s@<>]+>$/.test(text) ? text : null,
-  )
-
-export const hostNames = () =>
-  rule('must be names of hosts, or addresses, with commas between', (text): readonly string[] | null => {
-    const hosts = text === '' ? [] : text.split(',').map((host) => host.trim().toLowerCase())
-    return hosts.every((host) => /^[a-z0-9._:-]+$/.test(host)) ? hosts : null
-  })
-
 /** Whether what is sent there cannot be read on the way. */
-function isSafe(url: URL): boolean {
+export function isSafe(url: URL): boolean {
   return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url))
 }
 

@@ -5,21 +5,19 @@
  */
 import { resolve } from 'node:path'
 import { z } from 'zod'
+import { parseDatabaseUrl } from './database-url.ts'
+import { ConfigurationError } from './errors.ts'
 import { parseListenAddress } from './listen-address.ts'
 import { LOG_LEVELS } from './log.ts'
+import { Secret } from './secret.ts'
 import { readStoreNames } from './service/dialect.ts'
 import {
-  databaseUrl,
   duration,
   type Group,
-  hostNames,
+  isSafe,
   listSettings,
-  mailSender,
-  mailServer,
-  postbackUrl,
   rule,
   type Shape,
-  serviceUrl,
   setting,
   usd,
   type Values,
@@ -49,7 +47,16 @@ export const SETTINGS = {
   ...group('Database', {
     databaseUrl: setting('DATABASE_URL', {
       help: 'PostgreSQL 15 or later, in UTF8, for storerank alone. Without it: an embedded one.',
-      schema: databaseUrl(),
+      schema: z.string().transform((text, context) => {
+        try {
+          parseDatabaseUrl(text)
+          return new Secret(text)
+        } catch (error) {
+          if (!(error instanceof ConfigurationError)) throw error
+          context.addIssue(error.message)
+          return z.NEVER
+        }
+      }),
       example: 'postgres://storerank:password@db.example.com/storerank?sslmode=verify-full',
       secret: 'in part',
     }),
@@ -67,7 +74,17 @@ export const SETTINGS = {
       service: {
         url: setting('APP_DATA_URL', {
           help: 'Its address. Without it: the sandbox, whose apps, ranks and money are invented.',
-          schema: serviceUrl(),
+          schema: rule(
+            'must be the address of the service such as https://api.example.com: https (http only on ' +
+              'loopback), without login, query or the /v3 that begins every path',
+            (text) => {
+              const url = URL.parse(text)
+              if (url === null || !isSafe(url)) return null
+              const address = url.origin + url.pathname.replace(/\/+$/, '')
+              const isBare = [url.username, url.password, url.search, url.hash].every((part) => part === '')
+              return isBare && !address.endsWith('/v3') ? address : null
+            },
+          ),
           example: 'https://api.dataforseo.com',
           prefix: 'APP_DATA_',
         }),
@@ -178,18 +195,31 @@ export const SETTINGS = {
       alerts: {
         smtpUrl: setting('SMTP_URL', {
           help: 'The mail server for channels of kind email.',
-          schema: mailServer(),
+          schema: rule(
+            'must be the address of a mail server such as smtps://login:password@mail.example.com or ' +
+              'smtp://mail.example.com:587',
+            (text) => {
+              const url = URL.parse(text)
+              const isBare = url?.search === '' && ['', '/'].includes(url.pathname) && url.hostname !== ''
+              return isBare && /^smtps?:$/.test(url.protocol) ? new Secret(text) : null
+            },
+          ),
           example: 'smtps://login:password@mail.example.com',
           secret: 'in part',
         }),
         smtpFrom: setting('SMTP_FROM', {
           help: 'The sender of these mails.',
-          schema: mailSender(),
+          schema: rule('must be the address from which alerts are sent, such as ranks@example.com', (text) =>
+            /^[^\s@<>]+@[^\s@<>]+$|^[^<>@\r\n]+ <[^\s@<>]+@[^\s@<>]+>$/.test(text) ? text : null,
+          ),
           example: 'ranks@example.com',
         }),
         privateHosts: setting('PRIVATE_ALERT_HOSTS', {
           help: 'Hosts of loopback and private networks that webhooks may be sent to, with commas between.',
-          schema: hostNames(),
+          schema: rule('must be names of hosts, or addresses, with commas between', (text) => {
+            const hosts = text === '' ? [] : text.split(',').map((host) => host.trim().toLowerCase())
+            return hosts.every((host) => /^[a-z0-9._:-]+$/.test(host)) ? hosts : null
+          }),
           default: '',
           example: 'chat.internal',
         }),
@@ -223,7 +253,18 @@ export const SETTINGS = {
       help:
         'Where the service delivers results: https, ending in a secret of 24 letters and digits or more ' +
         '(`openssl rand -hex 24`). Without it they are fetched.',
-      schema: postbackUrl(),
+      schema: rule(
+        'must be the address at which the service reaches `storerank start --listen`, such as ' +
+          'https://ranks.example.com/hooks/ and a secret: https (http only on loopback), without login, ' +
+          'query or fragment, ending in 24 or more letters, digits, - or _ as `openssl rand -hex 24` makes ' +
+          'them',
+        (text) => {
+          const url = URL.parse(text)
+          if (url === null || !isSafe(url)) return null
+          const isBare = url.href === url.origin + url.pathname
+          return isBare && /\/[\w-]{24,}$/.test(url.pathname) ? new Secret(url.href) : null
+        },
+      ),
       example: 'https://ranks.example.com/hooks/secret',
       secret: 'whole',
     }),

@@ -1,10 +1,8 @@
 import { auditDueDays } from '../src/audit/audit.ts'
 import type { Job } from '../src/queue/job.ts'
 
-const NAME = 'audit'
-
 export const audit: Job = {
-  name: NAME,
+  name: 'audit',
   description: "Compares the service's own list of the past days' tasks with our charges, and adjusts them.",
   // Late enough for the service to list what was sent before midnight.
   cron: '45 0 * * *',
@@ -12,6 +10,6 @@ export const audit: Job = {
   // 10 pages of 1,000 tasks a minute, several times while they shift.
   timeoutMs: 4 * 60 * 60_000,
   run: async ({ db, client, settings, log, signal }) => ({
-    ...(await auditDueDays(db, client, NAME, { overdueAfterMs: settings.overdueAfterMs, log, signal })),
+    ...(await auditDueDays(db, client, audit.name, { overdueAfterMs: settings.overdueAfterMs, log, signal })),
   }),
 }

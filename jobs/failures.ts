@@ -1,10 +1,8 @@
 import { recordFailures } from '../src/audit/failures.ts'
 import type { Job } from '../src/queue/job.ts'
 
-const NAME = 'failures'
-
 export const failures: Job = {
-  name: NAME,
+  name: 'failures',
   description:
     'Keeps what the service lists as failed of our tasks, and has webhooks that did not arrive sent again.',
   cron: '33 * * * *',
@@ -12,6 +10,6 @@ export const failures: Job = {
   timeoutMs: 10 * 60_000,
   run: async ({ db, client, settings, signal }) => {
     const resendsWebhooks = settings.postbackUrl !== null
-    return { ...(await recordFailures(db, client, NAME, { resendsWebhooks, signal })) }
+    return { ...(await recordFailures(db, client, failures.name, { resendsWebhooks, signal })) }
   },
 }

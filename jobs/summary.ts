@@ -1,10 +1,8 @@
 import { forgiveKnown, type Job } from '../src/queue/job.ts'
 import { logDayBefore } from '../src/report/day.ts'
 
-const NAME = 'summary'
-
 export const summary: Job = {
-  name: NAME,
+  name: 'summary',
   description:
     'Sums up the day before (UTC) in one line of the log: what was measured, what was not and why, and ' +
     'what it cost.',
@@ -14,5 +12,5 @@ export const summary: Job = {
   timeoutMs: 60 * 60_000,
   // At the end, when the slots of the day before are closed and their results are in.
   cycle: { step: 'end', forgive: forgiveKnown('The day before was not summed up') },
-  run: async ({ db, log }) => ({ day: await logDayBefore(db, log, NAME) }),
+  run: async ({ db, log }) => ({ day: await logDayBefore(db, log, summary.name) }),
 }

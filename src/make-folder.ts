@@ -3,21 +3,17 @@ import { dirname } from 'node:path'
 
 /**
  * Makes a folder and those above it, by one at a time: Node's recursive `mkdir` never ends where a file
- * system says ENOENT of a folder whose parent is there, as /proc does.
+ * system says ENOENT of a folder whose parent is there, as /proc does. Another process may make the folder
+ * above at this moment, so that it is looked for once more.
  */
-export async function makeFolder(folder: string): Promise<void> {
-  await makeWithin(folder, false)
-}
-
-/** Another process may make the folder above at this moment, so that it is looked for once more. */
-async function makeWithin(folder: string, isParentMade: boolean): Promise<void> {
+export async function makeFolder(folder: string, isParentMade = false): Promise<void> {
   try {
     await mkdir(folder)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'EEXIST' && (await stat(folder)).isDirectory()) return
     if (code !== 'ENOENT' || isParentMade) throw error
-    await makeWithin(dirname(folder), false)
-    await makeWithin(folder, true)
+    await makeFolder(dirname(folder))
+    await makeFolder(folder, true)
   }
 }

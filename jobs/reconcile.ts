@@ -1,5 +1,4 @@
-import { reconcileUnknownPosts } from '../src/post/reconcile.ts'
-import { sweepPosts } from '../src/post/sweep.ts'
+import { reconcileUnknownPosts, sweepPosts } from '../src/post/reconcile.ts'
 import type { Job } from '../src/queue/job.ts'
 
 export const reconcile: Job = {

@@ -10,11 +10,8 @@ export {
   UnreadableError,
 } from './errors.ts'
 export type { PriceEntry, UsagePeriod, UsageTable, UserData } from './service/account.ts'
+export { decideRetry, type EnvelopeHead, type Failure, type RetryDecision } from './service/answer.ts'
 export { AppDataClient } from './service/client.ts'
-export type { Clock } from './service/clock.ts'
-export type { ApiStatus, ServiceErrorCode } from './service/diagnostics.ts'
-export type { EnvelopeHead } from './service/envelope.ts'
-export { type FailedTask, type FailedTaskQuery, MAX_FAILED_TASK_ROWS } from './service/failed-tasks.ts'
 export {
   billingUnits,
   FUNCTION_RULES,
@@ -24,6 +21,7 @@ export {
   type ServiceFunction,
   type Store,
 } from './service/functions.ts'
+export type { RefusedItem } from './service/items.ts'
 export {
   type Listing,
   type ListingOutcome,
@@ -32,26 +30,64 @@ export {
   parseListingResult,
 } from './service/listings.ts'
 export {
-  MAX_TASKS_PER_POST,
-  type PostOutcome,
-  type TaskAnswer,
-  type TaskToPost,
-} from './service/post-tasks.ts'
-export { readPostback } from './service/postback.ts'
+  type ApiStatus,
+  type FailedTask,
+  type FailedTaskQuery,
+  type Language,
+  type ListingCategory,
+  type Location,
+  MAX_FAILED_TASK_ROWS,
+  type ServiceErrorCode,
+} from './service/lists.ts'
+export { MAX_TASKS_PER_POST, type PostOutcome, type TaskAnswer } from './service/post-tasks.ts'
 export { MAX_READY_ROWS, type ReadyList, type ReadyRow } from './service/ready-list.ts'
-export type { Language, ListingCategory, Location } from './service/references.ts'
-export * from './service/results.ts'
-export { decideRetry, type Failure, type RetryDecision } from './service/retry.ts'
+export {
+  type AppInfo,
+  type AppInfoItem,
+  type AppInfoResult,
+  type AppReviewsResult,
+  type HtmlPage,
+  type HtmlResult,
+  type InfoResult,
+  type LinkedApp,
+  type Price,
+  parseAppInfoResult,
+  parseHtmlResult,
+  parseInfoResult,
+  parseReviewsResult,
+  type Rating,
+  type Review,
+  type ReviewResponse,
+} from './service/results.ts'
+export {
+  type AppListResult,
+  type AppSearchesResult,
+  type ListedNumbers,
+  parseAppListResult,
+  parseAppSearchesResult,
+  parseSearchResult,
+  type RankedApp,
+  type RankedItem,
+  type SearchResult,
+} from './service/search-result.ts'
 export { classifyCall, classifyStatus, type StatusClass } from './service/status-codes.ts'
 export { type ListEnd, MAX_TASK_ID_ROWS, type TaskIdQuery, type TaskIdRow } from './service/task-ids.ts'
-export type { TaskEcho, TaskOutcome } from './service/task-outcome.ts'
-export type { ResultAddress, ResultOutcome, TaskAddress } from './service/task-result.ts'
+export {
+  type ResultAddress,
+  type ResultOutcome,
+  readPostback,
+  type TaskAddress,
+  type TaskEcho,
+  type TaskOutcome,
+} from './service/task-result.ts'
+export type { TaskToPost } from './service/task-rules.ts'
 export type {
   AnswerHead,
   CallGate,
   CallKind,
   CallOutcome,
   CallPermit,
+  Clock,
   SendWindow,
   TransportOptions,
 } from './service/transport.ts'

@@ -1,18 +1,16 @@
 /**
- * The audit compares what the service's own list says it charged for each task of the past days with our
- * charges. Adjustments make ours equal, and `audit_problem` shows every difference. When it finds tasks of
- * this very database that the ledger does not know, posting stops until they are recovered. Free of charge. A
- * list that was not read completely is compared with nothing.
+ * Compares what the service's own list says it charged in the past days with our charges: adjustments make
+ * ours equal, and `audit_problem` shows every difference. Free of charge.
  */
 import type { Database } from '../db/database.ts'
 import { UnavailableError } from '../errors.ts'
 import { adoptOrphans, keepUncharged, toListedIds } from '../ledger/adopt.ts'
 import { readWrongClock } from '../ledger/clock.ts'
 import { correctIds } from '../ledger/correct-ids.ts'
-import { holdForRecovery, readRestoreState } from '../ledger/restored.ts'
+import { findForgotten, holdForRecovery, readRestoreState } from '../ledger/restored.ts'
 import { logDuplicates } from '../ledger/task-log.ts'
 import type { Logger } from '../log.ts'
-import { describeForgotten, namesForgotten, renewCheck } from '../post/restored.ts'
+import { describeForgotten, renewCheck } from '../post/restored.ts'
 import {
   EDGE_MS,
   type Range,
@@ -42,11 +40,9 @@ export interface Audited extends Compared {
 }
 
 /**
- * Audits every day that is due, the oldest first. When a later day fails, the days before it are audited. Its
- * pages take all calls of the list that a minute has, so it renews the check for which posts would wait
- * (`renewCheck`).
+ * Audits every day that is due, the oldest first, each for itself. Its pages take all calls of the list that
+ * a minute has, so it renews the check for which posts would wait.
  * @param job the job whose runs say what was audited before
- * @throws what `auditPosted` throws
  */
 export async function auditDueDays(
   db: Database,
@@ -58,25 +54,18 @@ export async function auditDueDays(
   const wrong = await readWrongClock(db.sql)
   if (wrong !== null) throw new UnavailableError(`Nothing was compared, and the next audit does. ${wrong}`)
   const days = await readDueDays(db, job, await client.readServiceTime())
-  let total: Audited = { listed: 0, recorded: 0, adjusted: 0, missing: 0, unknown: 0 }
+  const total = { days: days.length, listed: 0, recorded: 0, adjusted: 0, missing: 0, unknown: 0 }
   const beforePage = () => renewCheck(db, client, options.signal)
   for (const day of days) {
     const audited = await auditPosted(db, client, day, { ...options, beforePage })
-    total = {
-      listed: total.listed + audited.listed,
-      recorded: total.recorded + audited.recorded,
-      adjusted: total.adjusted + audited.adjusted,
-      missing: total.missing + audited.missing,
-      unknown: total.unknown + audited.unknown,
-    }
+    for (const count of Object.keys(audited) as (keyof Audited)[]) total[count] += audited[count]
   }
-  return { days: days.length, ...total }
+  return total
 }
 
 /**
- * Each UTC day is due twice: on the next day, and on the day after that, when its last tasks are done,
- * refunded and stored. After the last successful audit the days from the one before it on are due, as far
- * back as the service lists tags.
+ * Each UTC day is due twice: on the next day, and on the one after, when its last tasks are done, refunded
+ * and stored. Days that no audit reached are due too, as far back as the service lists tags.
  * @param present by the clock of the service, in whose days is audited
  */
 export async function readDueDays(db: Database, job: string, present: Date): Promise<Range[]> {
@@ -97,7 +86,6 @@ export async function readDueDays(db: Database, job: string, present: Date): Pro
  * Audits the hour of each charge of the past day that is doubted, until it is adjusted: one wrong number uses
  * up the budget of its day.
  * @returns how many hours were audited
- * @throws what `auditPosted` throws
  */
 export async function auditDoubted(
   db: Database,
@@ -120,10 +108,8 @@ export async function auditDoubted(
 }
 
 /**
- * Audits what was posted within a range, usually a day.
- * @param range by the clock of the service, which may be hours from the database's
- * @throws UnavailableError when the list never stood still while it was read; what `listTaskIds` throws.
- *   Nothing was compared.
+ * Audits what was posted within a range, by the clock of the service.
+ * @throws UnavailableError when the list never stood still while it was read: nothing was compared then
  */
 export async function auditPosted(
   db: Database,
@@ -138,53 +124,47 @@ export async function auditPosted(
     from: new Date(range.from.getTime() - EDGE_MS),
     to: new Date(Math.min(range.to.getTime() + EDGE_MS, listedTo.getTime())),
   }
-  const history = await scanTaskHistory(client, listedRange, keepListed, options)
-  if (!history.isComplete) {
+  const { found: listed, isComplete } = await scanTaskHistory(client, listedRange, keepListed, options)
+  if (!isComplete) {
     throw new UnavailableError(
       `The tasks that the service lists from ${range.from.toISOString()} on changed places each time ` +
-        'they were read, so nothing ' +
-        'was compared. The next audit reads them again.',
+        'they were read, so nothing was compared. The next audit reads them again.',
     )
   }
-  const listed = history.found
-  const { recorded, uncharged } = await recordListed(db, listed, options)
-  await holdIfRestored(db, uncharged, range)
+  const recorded = await recordListed(db, listed, range, options)
   const compared = await compareBooks(db, slicesOf(listed), range, clock?.aheadMs ?? 0)
   return { listed: listed.length, recorded, ...compared }
 }
 
-/** Records the tasks of ours that have no charge: of a list that was audited before, none. */
+/**
+ * Records the tasks of ours that have no charge. Of those that the ledger does not know, another copy of this
+ * database may have bought: then posting stops.
+ * @returns how many were recorded
+ */
 async function recordListed(
   db: Database,
   listed: readonly ListedTask[],
+  { from }: Range,
   { overdueAfterMs, log }: AuditOptions,
-): Promise<{ recorded: number; uncharged: ListedTask[] }> {
-  const uncharged: ListedTask[] = []
-  let recorded = 0
+): Promise<number> {
   const ours = listed.map(toCreated).filter((task) => task !== null)
   await correctIds(db, ours, log)
   const listedIds = toListedIds(ours)
+  const uncharged: ListedTask[] = []
+  let recorded = 0
   for (const slice of slicesOf(listed)) {
     const found = await keepUncharged(db.sql, slice, ({ id }) => id)
-    const created = found.map(toCreated).filter((task) => task !== null)
     uncharged.push(...found)
+    const created = found.map(toCreated).filter((task) => task !== null)
     if (created.length === 0) continue
     const evidence = await db.begin((tx) => adoptOrphans(tx, created, overdueAfterMs, listedIds))
     recorded += evidence.adopted + evidence.duplicates
     if (evidence.duplicates > 0) await logDuplicates(db.sql, log, created)
   }
-  return { recorded, uncharged }
-}
-
-/**
- * Another copy of this database may have begun to buy after this one was last compared: then posting stops.
- */
-async function holdIfRestored(db: Database, uncharged: readonly ListedTask[], range: Range): Promise<void> {
   const { installation, lastChargeAt } = await readRestoreState(db.sql)
-  if (lastChargeAt === null) return
-  if (await namesForgotten(db.sql, installation, uncharged)) {
-    await holdForRecovery(db.sql, range.from, describeForgotten(range.from))
-  }
+  const forgotten = lastChargeAt === null ? [] : await findForgotten(db.sql, installation, uncharged)
+  if (forgotten.length > 0) await holdForRecovery(db.sql, from, describeForgotten(from))
+  return recorded
 }
 
 function keepListed(row: TaskIdRow): ListedTask {

@@ -1,7 +1,6 @@
 /**
- * Compares the service's list with our charges, in one transaction: a difference in cost becomes an
- * adjustment, and every difference a row of `audit_difference`. Adjustments are computed from the facts
- * alone, so auditing a day again is idempotent.
+ * Compares the service's list with our charges: a difference in cost becomes an adjustment, and every
+ * difference a row of `audit_difference`. All is computed from the facts, so that it can be done again.
  */
 import type { Database, Transaction } from '../db/database.ts'
 import { withoutNestedLoops } from '../db/joins.ts'
@@ -11,7 +10,7 @@ import { parseTag } from '../ledger/tag.ts'
 import type { Range } from '../post/task-history.ts'
 import type { TaskIdRow } from '../service/task-ids.ts'
 
-/** What is kept of a row of the list in memory: a day may have 200,000 rows. */
+/** In memory: a day may have 200,000 rows. */
 export type ListedTask = Pick<
   TaskIdRow,
   'id' | 'datetimePosted' | 'datetimeDone' | 'costMicros' | 'tag' | 'url'
@@ -29,8 +28,7 @@ export interface Compared {
 /**
  * @param slices the complete list of the range, and of some time around it, which only proves that a task
  *   exists
- * @param range by the clock of the service
- * @param aheadMs how far that clock is before the database's
+ * @param range by the clock of the service, which is `aheadMs` before the database's
  */
 export async function compareBooks(
   db: Database,
@@ -149,10 +147,7 @@ async function findDifferences(tx: Transaction, { from, to }: Range, aheadMs: nu
     group by l.path, l.task_id is null`
 }
 
-/**
- * Deletes differences that are gone. A `cost` is deleted only when it was compared again and agrees without
- * an adjustment.
- */
+/** A difference in cost is gone only when it was compared again and agrees without an adjustment. */
 async function recordDifferences(tx: Transaction, { from, to }: Range): Promise<Omit<Compared, 'adjusted'>> {
   await tx`
     delete from audit_difference d

@@ -1,11 +1,11 @@
 /**
- * Keeps what the service lists as failed of our own tasks. The addresses of our webhooks hold a secret, so
- * only their host is kept.
+ * Keeps what the service lists as failed of our own tasks; of our webhooks, whose address is a secret, the
+ * host.
  */
 import type { Database } from '../db/database.ts'
 import { RejectedError } from '../errors.ts'
 import type { AppDataClient } from '../service/client.ts'
-import { type FailedTask, MAX_FAILED_TASK_ROWS } from '../service/failed-tasks.ts'
+import { type FailedTask, MAX_FAILED_TASK_ROWS } from '../service/lists.ts'
 import { MAX_IDS_PER_RESEND } from '../service/webhooks.ts'
 
 export interface FailureOptions {
@@ -24,8 +24,7 @@ export interface Failures {
 
 const HOUR_MS = 60 * 60_000
 /**
- * An hour less than the list goes back, so that no row leaves it between two pages: by the specification, and
- * as the service is sold.
+ * An hour less than the list goes back, specified and as sold, so that no row leaves it between two pages.
  */
 const DAY_BACK_MS = 23 * HOUR_MS
 const WEEK_BACK_MS = (7 * 24 - 1) * HOUR_MS
@@ -33,9 +32,8 @@ const WEEK_BACK_MS = (7 * 24 - 1) * HOUR_MS
 const WEBHOOKS = ['pingback_url', 'postback_url']
 
 /**
- * Reads what the list has gained since the last look, and asks the service to send each failed webhook again,
- * once per failure. Free of charge.
- * @param job the job whose runs say when the last look was
+ * Reads what the list has gained since the last run of `job`, and asks the service to send each failed
+ * webhook again, once per failure. Free of charge.
  */
 export async function recordFailures(
   db: Database,
@@ -54,8 +52,7 @@ export async function recordFailures(
 }
 
 /**
- * A day, because what is listed late is listed within it; longer after a pause, as long as any service lists
- * it.
+ * A day, within which is listed what is listed late; longer after a pause, as long as any service lists it.
  */
 async function readLookBack(db: Database, job: string): Promise<number> {
   const [last] = await db.sql<{ agoMs: number | null }[]>`
@@ -64,7 +61,7 @@ async function readLookBack(db: Database, job: string): Promise<number> {
   return Math.min(Math.max((last?.agoMs ?? WEEK_BACK_MS) + HOUR_MS, DAY_BACK_MS), WEEK_BACK_MS)
 }
 
-/** Page by page, until one has room or brings nothing new: the list may ignore the offset. */
+/** Until a page has room or brings nothing new: the list may ignore the offset. */
 async function recordSince(
   db: Database,
   client: AppDataClient,
@@ -83,10 +80,7 @@ async function recordSince(
   }
 }
 
-/**
- * Other programs may use the account: only tasks with a charge are ours. A failure without a time gets that
- * of its charge.
- */
+/** Only tasks with a charge are ours. A failure without a time gets that of its charge. */
 async function insertFailures(db: Database, failed: readonly FailedTask[]): Promise<number> {
   const rows = await db.sql`
     insert into service_failure (service_id, function, at, error_code, error_message, http_code, http_seconds)
@@ -128,10 +122,7 @@ export function describeFailure({
   )
 }
 
-/**
- * Asks for the webhooks of tasks that are still `posted`. Their results may be fetched meanwhile: the ready
- * list names them too.
- */
+/** Of tasks that are still `posted`: the ready list names them too. */
 async function resendFailed(db: Database, client: AppDataClient, signal?: AbortSignal): Promise<number> {
   let resent = 0
   for (;;) {

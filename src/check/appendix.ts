@@ -1,12 +1,12 @@
 /** The account, the codes of the service, its status, and how far its list of failures goes back. */
 import { RejectedError } from '../errors.ts'
 import { findOtherAccount, readUserData, type UserData } from '../service/account.ts'
+import type { Reply } from '../service/answer.ts'
 import type { AppDataClient } from '../service/client.ts'
 import { isObject, readCode, readNumber } from '../service/fields.ts'
 import { FUNCTION_RULES, SERVICE_FUNCTIONS } from '../service/functions.ts'
 import { formatInstant } from '../service/requests.ts'
 import { isSingleCode } from '../service/status-codes.ts'
-import type { Reply } from '../service/transport.ts'
 import { formatUsd } from '../text/money.ts'
 import { ask, differs, type Finding, holds, judge, obstacle, rowsIn, unknown } from './finding.ts'
 

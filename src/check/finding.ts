@@ -1,7 +1,8 @@
 /** What the checks ask of a service, by free calls alone, and what they find out about one assumption. */
 import { RejectedError } from '../errors.ts'
+import type { Reply } from '../service/answer.ts'
 import type { AppDataClient } from '../service/client.ts'
-import type { FreeCall, Reply } from '../service/transport.ts'
+import type { FreeCall } from '../service/transport.ts'
 
 /** It is as the specification says; it is otherwise; or nobody can tell without buying. */
 export type Verdict = 'holds' | 'differs' | 'unknown'

@@ -5,12 +5,12 @@
  */
 import { RejectedError } from '../errors.ts'
 import { parseTag } from '../ledger/tag.ts'
+import type { Reply } from '../service/answer.ts'
 import type { AppDataClient } from '../service/client.ts'
 import { isObject, readCost } from '../service/fields.ts'
 import { billingUnits, findRule } from '../service/functions.ts'
-import { readPostedTask } from '../service/posted-task.ts'
 import { formatInstant } from '../service/requests.ts'
-import type { Reply } from '../service/transport.ts'
+import { readPostedTask } from '../service/task-ids.ts'
 import { ask, differs, type Finding, holds, judge, rowsIn, unknown } from './finding.ts'
 
 const DAY_MS = 86_400_000

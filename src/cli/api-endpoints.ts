@@ -12,7 +12,7 @@ import {
   type ServiceFunction,
   type Store,
 } from '../service/functions.ts'
-import type { TaskToPost } from '../service/post-tasks.ts'
+import type { TaskToPost } from '../service/task-rules.ts'
 import type { Fields } from './api-fields.ts'
 
 const POSTED_WITHIN_MS = 10_000

@@ -4,11 +4,10 @@
  */
 import type { FetchItem } from '../ledger/hand-out.ts'
 import { parseTag } from '../ledger/tag.ts'
-import { splitCategory } from '../service/chart-category.ts'
 import { storeOfName } from '../service/dialect.ts'
 import { cleanText, formatTimestamp, isObject, readCode, readTimestamp } from '../service/fields.ts'
 import { NEWEST_FIRST, SERVICE_FUNCTIONS, type Store } from '../service/functions.ts'
-import { isSameKeyword } from '../service/keyword.ts'
+import { isSameKeyword, splitCategory } from '../service/subject.ts'
 import type { ResultOutcome } from '../service/task-result.ts'
 
 /** What an answer says of itself. */

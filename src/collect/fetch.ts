@@ -13,16 +13,15 @@ import type { AppDataClient } from '../service/client.ts'
 import { MAX_BODY_BYTES } from '../service/exchange.ts'
 import { cutDepth } from '../service/fields.ts'
 import { billingUnits, findRule, hasForm, type ResultForm } from '../service/functions.ts'
-import { describeMiscount, describeRefused } from '../service/refused-items.ts'
+import { describeMiscount, describeRefused } from '../service/items.ts'
 import {
   type AppReviewsResult,
   type InfoResult,
   parseHtmlResult,
   parseInfoResult,
   parseReviewsResult,
-  parseSearchResult,
-  type SearchResult,
 } from '../service/results.ts'
+import { parseSearchResult, type SearchResult } from '../service/search-result.ts'
 import { classifyStatus } from '../service/status-codes.ts'
 import type { ResultOutcome, TaskAddress } from '../service/task-result.ts'
 import { TIMINGS } from '../timings.ts'

@@ -7,7 +7,7 @@ import type { Database, SqlRunner } from '../db/database.ts'
 import { UnavailableError, UnreadableError } from '../errors.ts'
 import { BY_ID, FETCH_COLUMNS, type FetchItem } from '../ledger/hand-out.ts'
 import { OVERSIZED } from '../service/answer.ts'
-import { readPostback } from '../service/postback.ts'
+import { readPostback } from '../service/task-result.ts'
 import { type EnqueueFetch, leaseRows } from './enqueue-results.ts'
 import { type Fetched, readOutcome, resultBytes } from './fetch.ts'
 

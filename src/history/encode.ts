@@ -1,7 +1,8 @@
 /** Pure: fetched results as the rows that the history stores. */
 import { createHash } from 'node:crypto'
 import type { Fetched } from '../collect/fetch.ts'
-import type { InfoResult, RankedApp, SearchResult } from '../service/results.ts'
+import type { InfoResult } from '../service/results.ts'
+import type { RankedApp, SearchResult } from '../service/search-result.ts'
 import type { Capture, RankingCapture } from './captures.ts'
 import type { AppIds, SeenApps } from './dictionary.ts'
 import type { SeenNumbers } from './numbers.ts'

@@ -4,7 +4,7 @@
  */
 import type { Database, Transaction } from '../db/database.ts'
 import { sql } from '../db/sql.ts'
-import type { ListedNumbers } from '../service/results.ts'
+import type { ListedNumbers } from '../service/search-result.ts'
 
 export interface SeenNumbers {
   /** Of the app, in the dictionary. */

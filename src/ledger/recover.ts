@@ -5,7 +5,7 @@
 import type { Transaction } from '../db/database.ts'
 import { oneRow } from '../db/one-row.ts'
 import { sql } from '../db/sql.ts'
-import type { PostedTask } from '../service/posted-task.ts'
+import type { PostedTask } from '../service/task-ids.ts'
 import { adoptTasks, type Evidence } from './adopt.ts'
 import { leaveUnsent } from './leave-unsent.ts'
 import { insertSpendChanges, newCharges, newReservations, RESERVATION } from './money.ts'

@@ -1,9 +1,8 @@
 /**
- * Reconciling posts that are `unknown`. One scan of the service's own task history serves all of them. Tasks
- * whose tags are found are adopted. "Not found" takes two complete scans, the second begun after the quiet
- * time. An adoption always beats a release.
+ * What became of posts: the sweep enqueues what lost its job and marks what lost its answer, and one scan of
+ * the service's list serves all posts that are `unknown` (docs/protocol.md: The way of a post).
  */
-import type { Database } from '../db/database.ts'
+import type { Database, Transaction } from '../db/database.ts'
 import {
   adoptOrphans,
   type CreatedTask,
@@ -12,8 +11,9 @@ import {
   toListedIds,
 } from '../ledger/adopt.ts'
 import { correctIds } from '../ledger/correct-ids.ts'
-import { lockTasksOfPosts } from '../ledger/lock.ts'
-import { giveUpUnknownPosts, readUnknownPosts, type UnknownPosts } from '../ledger/posts.ts'
+import { lockTasksOfPosts, withLedgerLock } from '../ledger/lock.ts'
+import { packTasks } from '../ledger/plan-tasks.ts'
+import { giveUpUnknownPosts, markOverduePosts, readUnknownPosts, type UnknownPosts } from '../ledger/posts.ts'
 import { releaseMissing } from '../ledger/release.ts'
 import { logDuplicates } from '../ledger/task-log.ts'
 import type { Logger } from '../log.ts'
@@ -27,6 +27,33 @@ import {
   type TaskHistory,
   toCreated,
 } from './task-history.ts'
+
+export interface Swept {
+  /** Posts whose answer is overdue, now unknown. */
+  readonly overdue: number
+  /** Posts made of tasks that had been released. */
+  readonly packed: number
+  /** Posts that are not sent yet, the oldest SWEPT_POSTS. */
+  readonly ready: number
+}
+
+/** The oldest (ids ascend) are sent next. A younger one that lost its job is found when it is among them. */
+const SWEPT_POSTS = 1_000
+
+/** Packs planned tasks without a post, enqueues posts (one with a job is ignored), marks overdue ones. */
+export async function sweepPosts(
+  db: Database,
+  enqueuePosts: (tx: Transaction, postIds: readonly string[]) => Promise<void>,
+): Promise<Swept> {
+  const overdue = await markOverduePosts(db.sql)
+  return withLedgerLock(db, 'The sweep', async (tx) => {
+    const packed = await packTasks(tx)
+    const ready = await tx<{ id: string }[]>`
+      select id from post where state = 'ready' order by id limit ${SWEPT_POSTS}`
+    await enqueuePosts(tx, [...new Set([...packed, ...ready.map((post) => post.id)])])
+    return { overdue, packed: packed.length, ready: ready.length }
+  })
+}
 
 export interface ReconcileOptions extends Pick<ScanOptions, 'waitsForLimit'> {
   /** Longer than TCP may still deliver what a dead runner wrote. */
@@ -46,9 +73,7 @@ export interface Reconciled extends UnknownPosts {
   readonly isComplete: boolean | null
 }
 
-/**
- * Scans once for all unknown posts, adopts what is found and releases what is proven missing. Free of charge.
- */
+/** Adopts what the list has of them, and releases what is proven missing. Free of charge. */
 export async function reconcileUnknownPosts(
   db: Database,
   client: AppDataClient,
@@ -67,17 +92,13 @@ export async function reconcileUnknownPosts(
   // What was posted after this is not listed yet: for the proof the scan ends there (docs/protocol.md: Where
   // the list ends).
   const scannedTo = new Date(unknown.to.getTime() - client.unlistedMs)
-  const scan = await scanUntilNow(client, unknown, options)
-  const { isComplete } = scan
-  if (isComplete) await correctIds(db, scan.found, options.log)
-  const listed = isComplete ? toListedIds(scan.found) : null
-  const found = await keepUncharged(db.sql, scan.found, ({ serviceId }) => serviceId)
+  const { found: listedTasks, isComplete } = await scanUntilNow(client, unknown, options)
+  if (isComplete) await correctIds(db, listedTasks, options.log)
+  const listed = isComplete ? toListedIds(listedTasks) : null
+  const found = await keepUncharged(db.sql, listedTasks, ({ serviceId }) => serviceId)
   const reconciled = await db.begin(async (tx) => {
-    await lockTasksOfPosts(
-      tx,
-      postIds,
-      found.map((task) => task.taskId),
-    )
+    const taskIds = found.map((task) => task.taskId)
+    await lockTasksOfPosts(tx, postIds, taskIds)
     const evidence = await adoptOrphans(tx, found, options.overdueAfterMs, listed)
     await tx`select id from post where id = any(${postIds}) order by id for update`
     if (isComplete) await settleKnownPosts(tx, postIds)
@@ -89,8 +110,7 @@ export async function reconcileUnknownPosts(
 }
 
 /**
- * The range goes by the service's own clock, which may differ from the database's by hours. A range by the
- * database's clock could be refused, or miss tasks that were created, which would then be paid for twice.
+ * The range goes by the service's clock, hours from the database's: it would be refused, or miss tasks.
  * @param range by the clock of the database; `to` is its present
  */
 async function scanUntilNow(

@@ -1,7 +1,6 @@
 /**
- * Reading back what was bought after a backup was made: every task of this installation in the service's list
- * that has no charge is adopted at its true cost. It can be ended at any moment and run again: the list is
- * read in pieces, and what is adopted is known from then on. It posts nothing.
+ * Reads back what was bought after a backup: every task of this installation in the service's list that has
+ * no charge is adopted at its true cost. It can be ended and run again. It posts nothing.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../db/database.ts'
@@ -14,8 +13,7 @@ import { advanceRecovery, readRestoreState, recordCheck } from '../ledger/restor
 import { parseTag } from '../ledger/tag.ts'
 import { logDuplicates } from '../ledger/task-log.ts'
 import type { AppDataClient } from '../service/client.ts'
-import { readPostedTask } from '../service/posted-task.ts'
-import type { TaskIdRow } from '../service/task-ids.ts'
+import { readPostedTask, type TaskIdRow } from '../service/task-ids.ts'
 import { type ReconcileOptions, reconcileUnknownPosts } from './reconcile.ts'
 import { rangeSinceLastCharge } from './restored.ts'
 import { EDGE_MS, type Range, scanTaskHistory, slicesOf, waitUntilListed } from './task-history.ts'
@@ -41,23 +39,15 @@ export interface RecoveredTasks {
   readonly unreadable: number
 }
 
-/**
- * Each piece of the list is read whole before its tasks are adopted. While pieces have few tasks, the next
- * one is twice as long.
- */
-const FIRST_PIECE_MS = 6 * 3_600_000
-const LONGEST_PIECE_MS = 48 * 3_600_000
-const FEW_ROWS = 10_000
+/** Each piece of the list is read whole before its tasks are adopted. */
+const PIECE_MS = 24 * 3_600_000
 /** Tasks that are adopted in one transaction, which holds the ledger's lock. */
 const SLICE_TASKS = 500
 
 /**
- * Reads the list from the last charge of the ledger to the present and adopts what is missing. Posts whose
- * answer was lost before the copy was made are reconciled first. What another copy has posted until now is
- * listed when the reading begins. When a task is younger than the quiet time, the list is read again after
- * that time, because a post of another copy may still arrive.
- * @throws UnavailableError when the list never stood still while it was read; what `listTaskIds` throws. What
- *   was adopted stays.
+ * Reads the list from the last charge to the present and adopts what is missing, after the posts that are
+ * unknown. A task younger than the quiet time is waited for: a post of another copy may still arrive.
+ * @throws UnavailableError when the list never stood still while it was read. What was adopted stays.
  */
 export async function recoverForgottenTasks(
   db: Database,
@@ -73,19 +63,17 @@ export async function recoverForgottenTasks(
   const total = { recovered: 0, duplicates: 0, netMicros: 0 }
   // They have no charge, so each reading of the list finds them again.
   const unreadable = new Set<string>()
-  let pieceMs = FIRST_PIECE_MS
   let begin = from
   let newestMs = 0
   for (;;) {
     const { listedTo } = await client.readListEnd()
-    const end = new Date(Math.min(listedTo.getTime(), begin.getTime() + pieceMs))
+    const end = new Date(Math.min(listedTo.getTime(), begin.getTime() + PIECE_MS))
     const piece = await recoverPiece(db, client, state.installation, { from: begin, to: end }, options)
     total.recovered += piece.recovered
     total.duplicates += piece.duplicates
     total.netMicros += piece.netMicros
     for (const id of piece.unreadable) unreadable.add(id)
     options.onProgress?.(end, total.recovered)
-    pieceMs = piece.rows < FEW_ROWS ? Math.min(pieceMs * 2, LONGEST_PIECE_MS) : FIRST_PIECE_MS
     // A time that was not asked for would be waited for.
     newestMs = Math.max(newestMs, Math.min(piece.newestMs, end.getTime()))
     const quietAtMs = newestMs + options.quietMs
@@ -105,10 +93,7 @@ export async function recoverForgottenTasks(
   }
 }
 
-/**
- * Reconciles until no post of the copy is unknown: its tasks are found, or proven missing by two scans, the
- * second after the quiet time.
- */
+/** Until no post of the copy is unknown: its tasks are found, or proven missing by two scans. */
 async function settleUnknownPosts(
   db: Database,
   client: AppDataClient,
@@ -132,7 +117,6 @@ async function settleUnknownPosts(
 interface Piece extends Omit<RecoveredTasks, 'from' | 'to' | 'unreadable'> {
   /** The ids at the service. */
   readonly unreadable: readonly string[]
-  readonly rows: number
   /** When the newest of the recovered tasks was posted, by the clock of the service; 0 without one. */
   readonly newestMs: number
 }
@@ -142,37 +126,28 @@ async function recoverPiece(
   client: AppDataClient,
   installation: string,
   range: Range,
-  options: RecoverOptions,
+  { overdueAfterMs, log, signal }: RecoverOptions,
 ): Promise<Piece> {
   const [clock] = await db.sql<{ now: Date }[]>`select storerank_now() as now`
   const aheadMs = (await client.readServiceTime()).getTime() - (clock?.now.getTime() ?? 0)
-  const { found, isComplete } = await scanTaskHistory(
-    client,
-    range,
-    (row) => readOwnTask(row, installation, aheadMs),
-    { signal: options.signal, waitsForLimit: true },
-  )
-  if (!isComplete) {
-    throw new UnavailableError(describeIncomplete(`from ${range.from.toISOString()} on`))
-  }
+  const keep = (row: TaskIdRow) => readOwnTask(row, installation, aheadMs)
+  const { found, isComplete } = await scanTaskHistory(client, range, keep, { signal, waitsForLimit: true })
+  if (!isComplete) throw new UnavailableError(describeIncomplete(`from ${range.from.toISOString()} on`))
   const uncharged = await keepUncharged(db.sql, found, ({ serviceId }) => serviceId)
   const unknown = uncharged.sort((left, right) => left.postedAt.getTime() - right.postedAt.getTime())
   const unreadable = await findUnreadable(db, unknown)
-  let piece = { rows: found.length, recovered: 0, duplicates: 0, netMicros: 0, unreadable }
+  const total = { recovered: 0, duplicates: 0, netMicros: 0 }
   for (const slice of slicesOf(unknown, SLICE_TASKS)) {
-    const recovered = await withLedgerLock(db, 'The recovery', async (tx) =>
-      recoverTasks(tx, slice, options.overdueAfterMs),
+    const { adopted, duplicates, netMicros } = await withLedgerLock(db, 'The recovery', async (tx) =>
+      recoverTasks(tx, slice, overdueAfterMs),
     )
-    piece = {
-      ...piece,
-      recovered: piece.recovered + recovered.adopted + recovered.duplicates,
-      duplicates: piece.duplicates + recovered.duplicates,
-      netMicros: piece.netMicros + recovered.netMicros,
-    }
-    if (recovered.duplicates > 0) await logDuplicates(db.sql, options.log, slice)
+    total.recovered += adopted + duplicates
+    total.duplicates += duplicates
+    total.netMicros += netMicros
+    if (duplicates > 0) await logDuplicates(db.sql, log, slice)
   }
-  const newestMs = unknown.reduce((latest, task) => Math.max(latest, task.postedAt.getTime() + aheadMs), 0)
-  return { ...piece, newestMs }
+  const newestMs = (unknown.at(-1)?.postedAt.getTime() ?? -aheadMs) + aheadMs
+  return { ...total, unreadable, newestMs }
 }
 
 function describeIncomplete(which: string): string {

@@ -1,17 +1,15 @@
 /**
- * Before a process posts, it compares the newest tasks of the service's own list with the ledger, once an
- * hour for all processes of a database and at each start of its server. A database that was restored from an
- * older copy would pay again for what was bought since, and a copy beside its original for what that one
- * buys.
+ * Before a process posts, the newest tasks of the service's list are compared with the ledger, once an hour
+ * and at each start of the server: a database restored from an older copy would pay again for what was bought
+ * since, and a copy beside its original for what that one buys.
  */
-import type { Database, SqlRunner } from '../db/database.ts'
+import type { Database } from '../db/database.ts'
 import { ConfigurationError, UnavailableError } from '../errors.ts'
 import { formatInstant, formatMinute } from '../instant.ts'
 import {
   findForgotten,
   holdForRecovery,
   isChecked,
-  type ListedTag,
   noteMove,
   type RestoreState,
   readRestoreHold,
@@ -27,16 +25,12 @@ import {
   readPages,
   type ScanOptions,
   scanNewestTasks,
-  slicesOf,
   TAGS_KNOWN_DAYS,
   waitUntilListed,
 } from './task-history.ts'
 
 const DAY_MS = 86_400_000
-/**
- * A new database reads so many pages of the account's tasks, the newest first: 10 a minute are allowed (spec:
- * Limits).
- */
+/** Of the newest: 10 a minute are allowed (spec: Limits). */
 const PAGES_OF_A_NEW_DATABASE = 5
 /** So old is a check that is made again before posts wait for it. */
 const RENEW_MINUTES = 30
@@ -45,8 +39,7 @@ const RENEW_MINUTES = 30
 const checks = new WeakMap<Database, Promise<void>>()
 
 /**
- * Compares the list with the ledger, unless that was done in this database within the hour. What it finds
- * stops posting, for all processes.
+ * Compares the list with the ledger, unless that was done within the hour. What it finds stops all posting.
  * @throws what `listTaskIds` throws; UnavailableError when the list never stood still while it was read
  */
 export async function checkForRestore(
@@ -58,9 +51,7 @@ export async function checkForRestore(
 }
 
 /**
- * Does the same half an hour before it is due. For a process that takes all permits of the list for minutes:
- * a check that becomes due meanwhile would wait for one, and all posts for the check.
- * @throws what `checkForRestore` throws
+ * Does the same half an hour before it is due, for a process that takes all permits of the list for minutes.
  */
 export async function renewCheck(db: Database, client: AppDataClient, signal?: AbortSignal): Promise<void> {
   if (!(await isChecked(db, RENEW_MINUTES))) await checkOnce(db, client, signal)
@@ -114,18 +105,6 @@ export async function rangeSinceLastCharge(
   return { from: new Date(Math.min(to.getTime(), Math.max(oldestMs, sinceMs))), to }
 }
 
-/** Whether tasks of this installation are listed that the ledger does not know. */
-export async function namesForgotten(
-  db: SqlRunner,
-  installation: string,
-  listed: readonly ListedTag[],
-): Promise<boolean> {
-  for (const slice of slicesOf(listed)) {
-    if ((await findForgotten(db, installation, slice)).length > 0) return true
-  }
-  return false
-}
-
 /** What to do about tasks that the ledger does not know. @param from by the clock of the service */
 export function describeForgotten(from: Date): string {
   return (
@@ -138,22 +117,18 @@ export function describeForgotten(from: Date): string {
 
 /** @param others of the account, as far as they were seen */
 function describeOthers(others: readonly Installation[]): string {
-  const [first] = others
   const one = others.length === 1
+  const named = one ? '' : ` --installation ${others[0]?.installation}`
   return (
     `The account has tasks of ${one ? 'another storerank database' : 'other storerank databases'}, ` +
     `${others.map(describeInstallation).join(', ')}, and this one has never bought anything. Nothing is ` +
     'posted, so that nothing is paid for twice, until you have said which it is. If it stands in for ' +
-    `${one ? 'that one' : 'one of them'}, run ` +
-    `\`storerank recover${one ? '' : ` --installation ${first?.installation}`}\`; if ` +
+    `${one ? 'that one' : 'one of them'}, run \`storerank recover${named}\`; if ` +
     `${one ? 'that one goes' : 'they go'} on, run \`storerank recover --apart\`.`
   )
 }
 
-/**
- * What an older copy has forgotten was posted after all that it knows, so that the newest tasks tell.
- * @returns why nothing may be posted; null where nothing is forgotten
- */
+/** Why nothing may be posted; null where nothing is forgotten: what an older copy lacks is the newest. */
 async function listsForgotten(
   db: Database,
   client: AppDataClient,
@@ -165,7 +140,8 @@ async function listsForgotten(
   const keepOwn = (row: TaskIdRow) =>
     installationOf(row) === installation ? { id: row.id, tag: row.tag } : null
   const { found, isComplete } = await scanNewestTasks(client, range, lastCharge, keepOwn, signal)
-  if (await namesForgotten(db.sql, installation, found)) return describeForgotten(range.from)
+  const forgotten = await findForgotten(db.sql, installation, found)
+  if (forgotten.length > 0) return describeForgotten(range.from)
   if (isComplete) return null
   throw new UnavailableError(
     'The tasks that the service lists changed places each time they were read, so nothing is posted ' +
@@ -174,10 +150,8 @@ async function listsForgotten(
 }
 
 /**
- * For a database without a single charge: whether another database bought for it. Tasks of another
- * installation mean that this database may replace the one that posted them, unless a person said that it
- * stands apart. Tasks of its own installation may be those of its first posts, whose answers have not come
- * yet. Only a task that is unknown to the ledger was bought by another copy.
+ * For a database without a single charge. Tasks of another installation mean that it may replace the one that
+ * posted them, unless a person said that it stands apart. Tasks of its own may be those of its first posts.
  */
 async function standsIn(
   db: Database,
@@ -186,14 +160,11 @@ async function standsIn(
   { isApart, installation }: RestoreState,
   signal?: AbortSignal,
 ): Promise<string | null> {
-  const found = new Map<string, Installation>()
-  for await (const page of readNewestPages(client, range, { signal })) {
-    if (await namesForgotten(db.sql, installation, page)) return describeForgotten(range.from)
-    countInstallations(page, found)
-    found.delete(installation)
-    if (found.size > 0 && !isApart) return describeOthers([...found.values()])
-  }
-  return null
+  const newest = await readNewest(client, range, { signal })
+  const forgotten = await findForgotten(db.sql, installation, newest)
+  if (forgotten.length > 0) return describeForgotten(range.from)
+  const others = listInstallations(newest).filter((other) => other.installation !== installation)
+  return others.length > 0 && !isApart ? describeOthers(others) : null
 }
 
 /** A database of storerank, as far as the tags of its tasks tell of it. */
@@ -210,40 +181,30 @@ export function describeInstallation({ installation, tasks, lastPostedAt }: Inst
   return `${installation} (${seen} seen, the last posted at ${formatInstant(lastPostedAt)})`
 }
 
-/**
- * The databases of storerank that posted the newest tasks of the account. Waits where the limit of the list
- * is used up.
- */
+/** Those that posted the newest tasks of the account. Waits where the limit of the list is used up. */
 export async function readInstallations(
   client: AppDataClient,
   range: Range,
   signal?: AbortSignal,
 ): Promise<Installation[]> {
-  const found = new Map<string, Installation>()
-  for await (const page of readNewestPages(client, range, { signal, waitsForLimit: true })) {
-    countInstallations(page, found)
-  }
-  return [...found.values()]
+  return listInstallations(await readNewest(client, range, { signal, waitsForLimit: true }))
 }
 
-function countInstallations(page: readonly TaskIdRow[], found: Map<string, Installation>): void {
-  for (const row of page) {
-    const installation = installationOf(row)
-    if (installation === null) continue
-    const { tasks = 0, lastPostedAt = row.datetimePosted } = found.get(installation) ?? {}
-    const latest = lastPostedAt > row.datetimePosted ? lastPostedAt : row.datetimePosted
-    found.set(installation, { installation, tasks: tasks + 1, lastPostedAt: latest })
-  }
+function listInstallations(rows: readonly TaskIdRow[]): Installation[] {
+  return [...Map.groupBy(rows, installationOf)].flatMap(([installation, own]) => {
+    const postedMs = own.map((row) => row.datetimePosted.getTime())
+    const lastPostedAt = new Date(Math.max(...postedMs))
+    return installation === null ? [] : [{ installation, tasks: own.length, lastPostedAt }]
+  })
 }
 
 function installationOf({ tag }: TaskIdRow): string | null {
   return parseTag(tag)?.origin?.installation ?? null
 }
 
-function readNewestPages(
-  client: AppDataClient,
-  range: Range,
-  options: ScanOptions,
-): AsyncGenerator<TaskIdRow[]> {
-  return readPages(client, range, { ...options, sort: 'desc', most: PAGES_OF_A_NEW_DATABASE })
+async function readNewest(client: AppDataClient, range: Range, options: ScanOptions): Promise<TaskIdRow[]> {
+  const rows: TaskIdRow[] = []
+  const pages = readPages(client, range, { ...options, sort: 'desc', most: PAGES_OF_A_NEW_DATABASE })
+  for await (const page of pages) rows.push(...page)
+  return rows
 }

@@ -1,28 +1,20 @@
 /**
- * Searches in the service's database of listings, for the one who waits for the answer: through the budgets,
- * the ledger and the call window like everything that is bought (docs/protocol.md: Facts and decisions). It
- * is sent at most once.
+ * Searches in the service's database of listings, through budgets, ledger and call window like everything
+ * that is bought (docs/protocol.md: Facts and decisions). It is sent at most once.
  */
 import { randomUUID } from 'node:crypto'
 import { recordAccountUsage } from '../account/usage.ts'
-import { askForPermit, type CallWindowOptions, endCall } from '../db/call-window.ts'
+import { type CallWindowOptions, endCall } from '../db/call-window.ts'
 import type { Database, Transaction } from '../db/database.ts'
-import { permitValidMs } from '../db/round-trip.ts'
 import { AccountError, RateLimitedError, RejectedError, UnavailableError } from '../errors.ts'
 import { adoptTasks, settleKnownPosts } from '../ledger/adopt.ts'
-import {
-  applyMinuteSpendLimit,
-  type DayAndMonthBudget,
-  reviewPost,
-  startSending,
-} from '../ledger/claim-post.ts'
+import { applyMinuteSpendLimit, type DayAndMonthBudget, reviewPost } from '../ledger/claim-post.ts'
 import { dropCall, planCall } from '../ledger/live-call.ts'
 import { lockTasksOfPosts, withLedgerLock } from '../ledger/lock.ts'
 import { markUnknown } from '../ledger/posts.ts'
-import { formatTag, type TaskTag } from '../ledger/tag.ts'
+import type { TaskTag } from '../ledger/tag.ts'
 import { failRefusedTasks } from '../ledger/task-failures.ts'
 import type { PriceEntry } from '../service/account.ts'
-import { adviseOnRefusal } from '../service/account-advice.ts'
 import type { AppDataClient } from '../service/client.ts'
 import type { Store } from '../service/functions.ts'
 import {
@@ -33,10 +25,11 @@ import {
   type ListingSearchResult,
   parseListingResult,
 } from '../service/listings.ts'
-import { describeQuery } from '../service/posted-task.ts'
-import type { SendWindow } from '../service/transport.ts'
-import { TIMINGS } from '../timings.ts'
+import { adviseOnRefusal } from '../service/status-codes.ts'
+import { describeQuery } from '../service/task-ids.ts'
+import { beginSending, type Sending } from './claim.ts'
 import { refuseRestored } from './restored.ts'
+import { describeEnd } from './work-post.ts'
 
 export interface SearchDeps {
   readonly db: Database
@@ -94,12 +87,10 @@ export function estimate(prices: readonly PriceEntry[], limit: number): number {
   )
 }
 
-interface BegunCall {
+interface BegunCall extends Pick<Sending, 'callId' | 'send'> {
   readonly postId: string
   readonly task: TaskTag
   readonly tag: string
-  readonly callId: number
-  readonly send: SendWindow
 }
 
 /** Plans it, tests the budgets and claims it: nothing of it stays when one of these refuses. */
@@ -121,21 +112,14 @@ async function begin(
   }
   if (!(await applyMinuteSpendLimit(tx, post.id)))
     throw wait('what the account may spend in a minute is used up', 60_000)
-  const validMs = permitValidMs(db)
-  const send = { deadlineMs: performance.now() + validMs, wallDeadlineMs: Date.now() + validMs }
   const path = `/v3/app_data/${store}/app_listings/search/live`
-  const permit = await askForPermit(tx, 'task_post', path, window, validMs)
-  if ('waitMs' in permit) throw wait('the calls of this minute are used up', permit.waitMs)
-  const [task] = await startSending(tx, post.id, {
-    token: randomUUID(),
-    runner: window.runner,
-    sendWithinMs: validMs,
-    answerWithinMs: validMs + TIMINGS.callTimeoutMs,
-  })
+  const sending = await beginSending(tx, db, post.id, { token: randomUUID(), path, window })
+  if ('waitMs' in sending) throw wait('the calls of this minute are used up', sending.waitMs)
+  const { callId, send, tasks } = sending
+  const [task] = tasks
   if (task === undefined) throw new Error('A task that was just made is gone.')
-  const { id: taskId, attempt, installation, slot, slotEndsAt } = task
-  const tag = formatTag({ taskId, attempt, installation, slot, slotEndsAt })
-  return { postId: post.id, task: { taskId, attempt }, tag, callId: permit.callId, send }
+  const { id: taskId, attempt, tag } = task
+  return { postId: post.id, task: { taskId, attempt }, tag, callId, send }
 }
 
 function wait(reason: string, retryAfterMs: number): RateLimitedError {
@@ -146,37 +130,20 @@ function wait(reason: string, retryAfterMs: number): RateLimitedError {
 async function settle(tx: Transaction, { postId, task }: BegunCall, outcome: ListingOutcome): Promise<void> {
   await lockTasksOfPosts(tx, [postId], [task.taskId])
   switch (outcome.kind) {
-    case 'done': {
-      const { serviceId, costMicros } = outcome
-      await adoptTasks(tx, [{ ...task, serviceId, costMicros }], 0)
+    case 'done':
+      await adoptTasks(tx, [{ ...task, ...outcome }], 0)
       break
-    }
     case 'not_sent':
       await dropCall(tx, postId)
       break
     case 'failed':
     case 'refused':
-      await failRefusedTasks(tx, postId, [
-        { ...task, statusCode: outcome.statusCode, message: outcome.message },
-      ])
+      await failRefusedTasks(tx, postId, [{ ...task, ...outcome }])
       break
     case 'unknown':
       await markUnknown(tx, postId, `The answer was lost: ${outcome.reason}.`)
   }
   await settleKnownPosts(tx, [postId])
-}
-
-function describeEnd(outcome: ListingOutcome) {
-  const { httpStatus, statusCode, reason } = outcome as {
-    httpStatus?: number
-    statusCode?: number
-    reason?: string
-  }
-  return {
-    ...(httpStatus !== undefined && { httpStatus }),
-    ...(statusCode !== undefined && { statusCode }),
-    ...(reason !== undefined && { error: reason }),
-  }
 }
 
 function failureOf(outcome: Exclude<ListingOutcome, { kind: 'done' }>, estimateMicros: number): Error {
@@ -190,23 +157,16 @@ function failureOf(outcome: Exclude<ListingOutcome, { kind: 'done' }>, estimateM
           `has found it in the service's list, or proven that it is not there.`,
       )
     case 'failed':
-      return new RejectedError(
-        `The service refused the search: ${outcome.message} (${outcome.statusCode}).`,
-        outcome.statusCode,
-      )
     case 'refused': {
-      const { cause, statusCode, message } = outcome
+      const { statusCode, message } = outcome
       const said = `The service refused the search: ${message} (${statusCode}).`
-      if (cause === 'rate_limit') return new RateLimitedError(said, outcome.retryAfterMs ?? 60_000)
-      if (cause === 'not_found')
-        return new RejectedError(
-          `${said} It does not offer it, or APP_DATA_URL or APP_DATA_STORES is wrong.`,
-          statusCode,
-        )
-      return new AccountError(
-        `${said} ${adviseOnRefusal(statusCode)}`,
-        cause === 'money' ? 'account_money' : 'account',
-      )
+      if (outcome.kind === 'failed') return new RejectedError(said, statusCode)
+      const { cause, retryAfterMs = 60_000 } = outcome
+      if (cause === 'rate_limit') return new RateLimitedError(said, retryAfterMs)
+      const path = 'It does not offer it, or APP_DATA_URL or APP_DATA_STORES is wrong.'
+      if (cause === 'not_found') return new RejectedError(`${said} ${path}`, statusCode)
+      const code = cause === 'money' ? 'account_money' : 'account'
+      return new AccountError(`${said} ${adviseOnRefusal(statusCode)}`, code)
     }
   }
 }

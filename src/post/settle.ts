@@ -1,7 +1,6 @@
 /**
- * Settling a post: each answer is matched to its task by the tag. Created tasks are facts and are recorded
- * even when another runner holds the post now. Failing and releasing tasks are decisions, and need the
- * claim's token.
+ * Settles a post: each answer is matched by its tag. Created tasks are facts, whoever holds the post now;
+ * failing and releasing are decisions, and need the claim's token.
  */
 import type { Database } from '../db/database.ts'
 import { adoptOrphans, type CreatedTask, settleKnownPosts } from '../ledger/adopt.ts'
@@ -10,9 +9,8 @@ import { markUnknown } from '../ledger/posts.ts'
 import { type Released, releaseTasks } from '../ledger/release.ts'
 import { parseTag } from '../ledger/tag.ts'
 import { failRefusedTasks, type Refusal } from '../ledger/task-failures.ts'
-import { adviseOnRefusal, explainTaskRefusal } from '../service/account-advice.ts'
 import type { TaskAnswer } from '../service/post-tasks.ts'
-import { classifyStatus } from '../service/status-codes.ts'
+import { adviseOnRefusal, classifyStatus, explainTaskRefusal } from '../service/status-codes.ts'
 
 export interface Settled {
   readonly created: number
@@ -31,10 +29,7 @@ export interface SortedAnswers {
   readonly failed: readonly Refusal[]
   /** The service refuses the task for now: for money, the account or the pace. */
   readonly refused: readonly Refusal[]
-  /**
-   * The service does not post back this form: the tasks are posted again without a postback, and their
-   * results fetched.
-   */
+  /** Their form is not posted back: they are posted again without a postback, and fetched. */
   readonly undelivered: readonly Refusal[]
 }
 

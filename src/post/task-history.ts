@@ -1,7 +1,6 @@
 /**
- * Reads the service's own list of the account's tasks: the only proof of what a POST with a lost answer did,
- * and of what the service charged for a task. Free of charge, but slow: 10 pages of 1,000 rows a minute
- * (spec: Limits).
+ * Reads the service's own list of the account's tasks, the only proof of what a POST with a lost answer did
+ * and of what was charged. Free of charge: 10 pages of 1,000 rows a minute (spec: Limits).
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { RateLimitedError } from '../errors.ts'
@@ -30,8 +29,7 @@ export interface ScanOptions {
   /** Done before each page. */
   readonly beforePage?: () => Promise<void>
   /**
-   * A page that is refused, because other programs of the account have read all that a minute allows, is read
-   * after the pause. For a command that a person waits for; a job of the schedule comes again by itself.
+   * A page that is refused, because the minute's calls are used up, is read after the pause: for commands.
    */
   readonly waitsForLimit?: boolean | undefined
 }
@@ -39,8 +37,8 @@ export interface ScanOptions {
 /** The list has the tags of one month (spec: Task id history), and a month may have 28 days. */
 export const TAGS_KNOWN_DAYS = 27
 /**
- * How much is read on either side of what is asked for: a clock may have been set since, and what a dead
- * runner wrote may arrive 20 minutes later (docs/protocol.md: What is not promised).
+ * Read on either side of what is asked for: a clock may have been set since, and what a dead runner wrote may
+ * arrive 20 minutes later (docs/protocol.md: What is not promised).
  */
 export const EDGE_MS = 30 * 60_000
 /** Rows that go to the database in one statement. */
@@ -53,13 +51,10 @@ const MAX_REFUSALS = 10
 const SECOND_MS = 1000
 
 /**
- * Reads all tasks that were posted within the range. A task that finishes while the pages are read moves to
- * another page, so a pass may miss it. The number of tasks in the range does not change: the scan is complete
- * when it has seen as many different ids as one pass counted rows.
+ * Reads all tasks that were posted within the range. One that finishes meanwhile moves to another page, so a
+ * pass may miss it; their number stays: the scan is complete when it has as many ids as a pass counted rows.
  * @param range by the clock of the service; it ends at `listedTo` at the latest
- * @param keep takes from a row what the caller needs, so that the parameters of 200,000 tasks are not held in
- *   memory; null drops the row
- * @throws what `listTaskIds` throws
+ * @param keep what the caller needs of a row: 200,000 are not held whole; null drops the row
  */
 export async function scanTaskHistory<Kept>(
   client: AppDataClient,
@@ -81,12 +76,11 @@ export async function scanTaskHistory<Kept>(
 }
 
 /**
- * Reads the newest tasks of ours, with all that were posted after them: those of some last part of the range.
- * How much that is, is found by single pages, so that it takes few of them however many tasks the range has.
+ * Reads some last part of the range, whole, with tasks of ours in it. How much that is, is found by single
+ * pages: few of them, however many tasks the range has.
  * @param guess when the newest task of ours was posted, as far as we know
- * @param keep takes from a task of ours what the caller needs; null for every other one
+ * @param keep null for tasks of others
  * @returns what was kept; nothing only when the range has no task of ours
- * @throws what `listTaskIds` throws
  */
 export async function scanNewestTasks<Kept>(
   client: AppDataClient,
@@ -126,10 +120,8 @@ export async function scanNewestTasks<Kept>(
 }
 
 /**
- * The list of a range by its pages, at most so many, from its oldest tasks or from its newest. It ends with a
- * page that brings nothing new too: a list that ignores the offset would never end. A scan that counts rows
- * is not complete then.
- * @throws what `listTaskIds` and `beforePage` throw
+ * The pages of a range, from its oldest or its newest tasks. It ends with a page that brings nothing new too:
+ * a list that ignores the offset would never end, and a scan that counts rows is not complete then.
  */
 export async function* readPages(
   client: AppDataClient,
@@ -171,10 +163,7 @@ function readPage(client: AppDataClient, range: Range, sort: Sort, offset: numbe
   return client.listTaskIds({ ...range, offset, limit: MAX_TASK_ID_ROWS, includeMetadata: true, sort })
 }
 
-/**
- * Waits until all that was posted before this call can be listed.
- * @param signal ends the wait
- */
+/** Waits until all that was posted before this call can be listed. */
 export async function waitUntilListed({ unlistedMs }: AppDataClient, signal?: AbortSignal): Promise<void> {
   if (unlistedMs > 0) await sleep(unlistedMs, undefined, { signal })
 }

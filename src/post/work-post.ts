@@ -1,25 +1,25 @@
 /**
- * Works one post from claim to settlement (docs/protocol.md: The way of a post). A POST of tasks is never
- * repeated here or below.
+ * Works one post from claim to settlement (docs/protocol.md: The way of a post). No POST is repeated here.
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { recordAccountUsage } from '../account/usage.ts'
 import { endCall, waitForPermit } from '../db/call-window.ts'
-import type { Database } from '../db/database.ts'
+import type { Database, SqlRunner } from '../db/database.ts'
 import { measureRoundTrip } from '../db/round-trip.ts'
 import { AccountError, RejectedError, StorerankError, UnavailableError } from '../errors.ts'
 import { holdPost } from '../ledger/claim-post.ts'
 import { tellPrices } from '../ledger/prices.ts'
 import { releasePost } from '../ledger/release.ts'
 import { logDuplicates, logFailedTasks } from '../ledger/task-log.ts'
-import { adviseOnRefusal } from '../service/account-advice.ts'
 import type { AppDataClient } from '../service/client.ts'
+import { FUNCTION_RULES, type ServiceFunction } from '../service/functions.ts'
+import type { ListingOutcome } from '../service/listings.ts'
 import type { PostOutcome, TaskAnswer } from '../service/post-tasks.ts'
-import { classifyStatus } from '../service/status-codes.ts'
+import { adviseOnRefusal, classifyStatus } from '../service/status-codes.ts'
+import type { CallOutcome } from '../service/transport.ts'
 import { type Claim, type ClaimedPost, type ClaimOptions, claimPost } from './claim.ts'
-import { readNotOffered } from './not-offered.ts'
 import { checkForRestore } from './restored.ts'
 import { type Settled, settlePost } from './settle.ts'
 
@@ -38,6 +38,7 @@ export type PostResult =
 
 /** When the database connection is lost the answer is still in memory: settling is tried so many times. */
 const SETTLE_ATTEMPTS = 5
+const LONGEST_PAUSE_MS = 60_000
 
 /**
  * Works one post.
@@ -67,10 +68,7 @@ export async function workPost(deps: PostDeps, postId: string, signal: AbortSign
   }
 }
 
-/**
- * While the service cannot be asked the post stays ready, and says why: nothing else tells that the service
- * is away.
- */
+/** While the service cannot be asked the post stays ready, and says why: nothing else tells. */
 async function holdOnTrouble({ db }: PostDeps, postId: string, ask: () => Promise<unknown>): Promise<void> {
   try {
     await ask()
@@ -80,21 +78,14 @@ async function holdOnTrouble({ db }: PostDeps, postId: string, ask: () => Promis
   }
 }
 
-/**
- * A post whose claim may not have been committed is not sent. If the claim was committed after all, its token
- * releases the post.
- */
+/** A post whose claim may not be committed is not sent; if it was, its token releases the post. */
 async function claimOrRelease(deps: PostDeps, postId: string): Promise<Claim> {
   const token = randomUUID()
   try {
     return await claimPost(deps.db, postId, token, deps)
   } catch (cause) {
-    await releasePost(
-      deps.db.sql,
-      postId,
-      token,
-      'The claim could not be confirmed; nothing was sent.',
-    ).catch(() => {})
+    const problem = 'The claim could not be confirmed; nothing was sent.'
+    await releasePost(deps.db.sql, postId, token, problem).catch(() => {})
     throw new UnavailableError(`The post ${postId} could not be claimed; nothing was sent.`, { cause })
   }
 }
@@ -102,48 +93,83 @@ async function claimOrRelease(deps: PostDeps, postId: string): Promise<Claim> {
 async function sendPost(deps: PostDeps, post: ClaimedPost): Promise<PostOutcome> {
   const sent = await deps.client.postTasks(post.store, post.function, post.tasks, post.send)
   const outcome = await readNotOffered(deps.db.sql, post, sent)
-  await endCall(deps.db, post.callId, {
-    ...('httpStatus' in outcome && outcome.httpStatus !== undefined
-      ? { httpStatus: outcome.httpStatus }
-      : {}),
-    ...('statusCode' in outcome ? { statusCode: outcome.statusCode } : {}),
-    ...('reason' in outcome ? { error: outcome.reason } : {}),
-  })
+  await endCall(deps.db, post.callId, describeEnd(outcome))
   return outcome
 }
 
+/** What the audit trail of calls has of a call that was paid for. */
+export function describeEnd(outcome: PostOutcome | ListingOutcome): CallOutcome {
+  const {
+    httpStatus,
+    statusCode,
+    reason: error,
+  }: { httpStatus?: number; statusCode?: number; reason?: string } = outcome
+  return {
+    ...(httpStatus !== undefined && { httpStatus }),
+    ...(statusCode !== undefined && { statusCode }),
+    ...(error !== undefined && { error }),
+  }
+}
+
+const NOUNS: Readonly<Record<ServiceFunction, string>> = {
+  app_searches: 'searches',
+  app_info: 'pages of apps',
+  app_list: 'charts',
+  app_reviews: 'reviews',
+}
+
 /**
- * Releases the post on proof that nothing was created. Returns the pause before the next claim; null when the
- * answer is to be settled.
+ * Some functions are of the service as it is sold alone (docs/service.md: charts of the ios_store): else it
+ * answers 404. Then each task is refused, once a slot. Of a store without known places the address may be
+ * wrong, or the name of the store: there the tasks stay planned.
+ */
+async function readNotOffered(
+  db: SqlRunner,
+  { store, function: fn, tasks }: ClaimedPost,
+  outcome: PostOutcome,
+): Promise<PostOutcome> {
+  if (outcome.kind !== 'refused' || outcome.cause !== 'not_found') return outcome
+  if (FUNCTION_RULES[store][fn].source !== 'sold') return outcome
+  const known = await db`select from location where store = ${store} limit 1`
+  if (known.length === 0) return outcome
+  const { statusCode, httpStatus } = outcome
+  const message =
+    `The service does not offer ${NOUNS[fn]} of the ${store}: it has no such path. Nothing was bought. ` +
+    'Disable the watch, or ask the service for them'
+  const answers = tasks.map(({ tag }) => ({ tag, serviceId: null, statusCode, message, costMicros: 0 }))
+  return { kind: 'answered', answers, httpStatus, statusCode }
+}
+
+/**
+ * On proof that nothing was created the post is released. Null when the answer is to be settled; else the
+ * pause before the next claim.
  */
 async function handleRefusal(
-  deps: PostDeps,
-  post: ClaimedPost,
+  { db, log }: PostDeps,
+  { postId, token }: ClaimedPost,
   outcome: PostOutcome,
 ): Promise<number | null> {
   if (outcome.kind === 'not_sent') {
-    await releasePost(deps.db.sql, post.postId, post.token, `Not sent: ${outcome.reason}.`)
+    await releasePost(db.sql, postId, token, `Not sent: ${outcome.reason}.`)
     // The database may be farther away than it was: the next permit counts its round trips anew.
-    await measureRoundTrip(deps.db)
-    throw new UnavailableError(`The post ${post.postId} was not sent: ${outcome.reason}.`)
+    await measureRoundTrip(db)
+    throw new UnavailableError(`The post ${postId} was not sent: ${outcome.reason}.`)
   }
   if (outcome.kind !== 'refused') return null
-  const said = `The service refused the post (${outcome.statusCode}: ${outcome.message})`
-  await releasePost(deps.db.sql, post.postId, post.token, `${said}.`)
-  switch (outcome.cause) {
+  const { cause, statusCode, message, retryAfterMs = LONGEST_PAUSE_MS } = outcome
+  const said = `The service refused the post (${statusCode}: ${message})`
+  await releasePost(db.sql, postId, token, `${said}.`)
+  switch (cause) {
     case 'rate_limit':
-      deps.log.warn(
-        { postId: post.postId, statusCode: outcome.statusCode },
-        'the service asks for a slower pace',
-      )
-      return Math.min(outcome.retryAfterMs ?? 60_000, 60_000)
+      log.warn({ postId, statusCode }, 'the service asks for a slower pace')
+      return Math.min(retryAfterMs, LONGEST_PAUSE_MS)
     case 'money':
     case 'account':
-      throw refuseAccount(said, outcome.statusCode, outcome.cause)
+      throw refuseAccount(said, statusCode, cause)
     case 'not_found':
       throw new RejectedError(
         `${said}. Check APP_DATA_URL and APP_DATA_STORES; the tasks stay planned.`,
-        outcome.statusCode,
+        statusCode,
       )
   }
 }
@@ -154,15 +180,7 @@ async function settleOutcome(deps: PostDeps, post: ClaimedPost, outcome: PostOut
   for (let attempt = 1; ; attempt += 1) {
     try {
       const settled = await settlePost(deps.db, post, answers, deps.overdueAfterMs, problem)
-      if (settled.unknown > 0) {
-        deps.log.warn(
-          { postId: post.postId, unknown: settled.unknown, problem },
-          'post is unknown, to be reconciled',
-        )
-      }
-      await logTasks(deps, post.postId, answers, settled)
-      if (settled.created > 0) await tellPrices(deps.db.sql, deps.log)
-      if (settled.released > 0) throwForRefusedTasks(answers)
+      await tellSettled(deps, post, answers, settled, problem)
       return { kind: 'settled', ...settled }
     } catch (error) {
       if (error instanceof AccountError || attempt === SETTLE_ATTEMPTS) throw error
@@ -171,21 +189,23 @@ async function settleOutcome(deps: PostDeps, post: ClaimedPost, outcome: PostOut
   }
 }
 
-async function logTasks(
+async function tellSettled(
   { db, log }: PostDeps,
-  postId: string,
+  { postId }: ClaimedPost,
   answers: readonly TaskAnswer[],
-  { failed, duplicates = 0 }: Settled,
+  settled: Settled,
+  problem: string | null,
 ): Promise<void> {
+  const { created, failed, released, unknown, duplicates = 0 } = settled
+  if (settled.unknown > 0) log.warn({ postId, unknown, problem }, 'post is unknown, to be reconciled')
   if (failed > 0) await logFailedTasks(db.sql, log, { postId })
   if (duplicates > 0) await logDuplicates(db.sql, log, answers)
+  if (created > 0) await tellPrices(db.sql, log)
+  if (released > 0) throwForRefusedTasks(answers)
 }
 
-/**
- * When single tasks are refused for money or the account, the next posts would be refused too; those refused
- * for pace only wait.
- */
-function throwForRefusedTasks(answers: readonly { statusCode: number; message: string }[]): void {
+/** Refused for money or the account, the next posts would be refused too; those for pace only wait. */
+function throwForRefusedTasks(answers: readonly TaskAnswer[]): void {
   for (const { statusCode, message } of answers) {
     const cause = classifyStatus(statusCode)
     if (cause !== 'money' && cause !== 'account') continue

@@ -1,9 +1,10 @@
 /** Reads the account: limits, usage, money and prices. */
-
 import { UnreadableError } from '../errors.ts'
+import type { Reply } from './answer.ts'
 import {
   cleanText,
   isObject,
+  objectOf,
   readCode,
   readCost,
   readIdentifier,
@@ -13,7 +14,7 @@ import {
 } from './fields.ts'
 import type { Priority, ServiceFunction } from './functions.ts'
 import { rowsOf } from './replies.ts'
-import type { Reply, Transport } from './transport.ts'
+import type { Transport } from './transport.ts'
 
 /** One period of a table of limits or statistics, in calls or in micro-dollars. */
 export type UsagePeriod = NonNullable<ReturnType<typeof readPeriod>>
@@ -38,9 +39,6 @@ export interface PriceEntry {
 
 const PATH = '/v3/appendix/user_data'
 const CALL = `GET ${PATH}`
-const RECORD_PATH = ['tasks', 0, 'result', 0]
-
-const MAX_PERIOD_LENGTH = 50
 
 const PRIORITY_KEYS = { 1: 'priority_normal', 2: 'priority_high' } as const
 
@@ -67,10 +65,10 @@ export function findOtherAccount({ login }: Pick<UserData, 'login'>, own: string
 
 /** Tolerant of everything but a record that is no object: what is missing, or out of bounds, is null. */
 export function readUserData(row: unknown) {
-  if (!isObject(row)) throw unreadable(RECORD_PATH, 'it is no record', `The answer to ${CALL}`)
-  const rates = childOf(row, 'rates')
-  const money = isObject(rates.money) ? rates.money : childOf(row, 'money')
-  const price = isObject(rates.price) ? rates.price : childOf(row, 'price')
+  if (!isObject(row)) throw unreadable(['tasks', 0, 'result', 0], 'it is no record', `The answer to ${CALL}`)
+  const rates = objectOf(row.rates)
+  const money = isObject(rates.money) ? rates.money : objectOf(row.money)
+  const price = isObject(rates.price) ? rates.price : objectOf(row.price)
   return {
     login: readName(row.login),
     /** Shown to people; the money days of the service are UTC. */
@@ -88,7 +86,7 @@ export function readUserData(row: unknown) {
     /** Spent, micro-dollars. */
     moneyStatistics: readUsage(money.statistics, readSpending),
     /** The whole price list as it stands; an entry without a cost is left out. */
-    prices: listPrices(price, []),
+    prices: listPrices(price),
     /** Price of one billing unit, micro-dollars; the list makes no difference by store. */
     pricePerUnitMicros: (fn: ServiceFunction, priority: Priority) => readPrice(price, fn, priority),
   }
@@ -106,21 +104,26 @@ function limitOf(readAmount: ReadAmount): ReadAmount {
 }
 
 function readUsage(value: unknown, readAmount: ReadAmount) {
-  const table = isObject(value) ? value : {}
-  return { day: readPeriod(table.day, readAmount), minute: readPeriod(table.minute, readAmount) }
+  const { day, minute } = objectOf(value)
+  return { day: readPeriod(day, readAmount), minute: readPeriod(minute, readAmount) }
 }
 
 function readPeriod(value: unknown, readAmount: ReadAmount) {
   if (!isObject(value)) return null
   return {
     /** Which period statistics are of, `yyyy-MM-dd` or `yyyy-MM-dd HH:mm`; null for limits. */
-    period: readIdentifier(value.value, MAX_PERIOD_LENGTH),
+    period: readIdentifier(value.value, 50),
     /** Of everything. A limit of 0 is none, and null (docs/service.md: limits of the account). */
     total: readAmount(value.total),
     /** Of the app_data API alone. */
     totalAppData: readAmount(value.total_app_data),
     /** By the path of keys inside `app_data`, such as `app_searches.task_get.advanced`. */
-    byCall: Object.fromEntries(flatten(value.app_data, [], readAmount)),
+    byCall: Object.fromEntries(
+      leavesOf(value.app_data, MAX_USAGE_LEVELS).flatMap(([keys, sent]) => {
+        const amount = readAmount(sent)
+        return amount === null || keys.length === 0 ? [] : [[keys.join('.'), amount]]
+      }),
+    ) as Readonly<Record<string, number>>,
   }
 }
 
@@ -129,41 +132,31 @@ const MAX_USAGE_LEVELS = 3
 /** `app_data.app_searches.task_get.advanced.priority_high` is the deepest there is. */
 const MAX_PRICE_LEVELS = 5
 
-function flatten(value: unknown, keys: readonly string[], readAmount: ReadAmount): [string, number][] {
-  if (isObject(value)) {
-    if (keys.length >= MAX_USAGE_LEVELS) return []
-    return Object.entries(value).flatMap(([key, child]) => flatten(child, [...keys, key], readAmount))
-  }
-  const amount = readAmount(value)
-  return amount === null || keys.length === 0 ? [] : [[keys.join('.'), amount]]
+/** What stands at the ends of a tree of objects, with the keys on the way; what lies deeper is left out. */
+function leavesOf(value: unknown, levels: number, keys: readonly string[] = []): [string[], unknown][] {
+  if (!isObject(value)) return [[[...keys], value]]
+  if (keys.length >= levels) return []
+  return Object.entries(value).flatMap(([key, child]) => leavesOf(child, levels, [...keys, key]))
 }
 
-/** Walks down to the arrays; their key is the priority, the keys above it are api and call. */
-function listPrices(value: unknown, keys: readonly string[]): PriceEntry[] {
-  if (isObject(value)) {
-    if (keys.length >= MAX_PRICE_LEVELS) return []
-    return Object.entries(value).flatMap(([key, child]) => listPrices(child, [...keys, key]))
-  }
-  if (!Array.isArray(value) || keys.length < 3) return []
-  const [api = '', ...call] = keys
-  const priority = call.pop() ?? ''
-  return value.filter(isObject).flatMap((entry): PriceEntry[] => {
-    const costMicros = readCost(entry.cost)
-    const costType = readName(entry.cost_type) ?? ''
-    return costMicros === null ? [] : [{ api, call: call.join('.'), priority, costType, costMicros }]
+/** The key of each array is the priority, the keys above it are api and call. */
+function listPrices(price: Record<string, unknown>): PriceEntry[] {
+  return leavesOf(price, MAX_PRICE_LEVELS).flatMap(([keys, entries]) => {
+    if (!Array.isArray(entries) || keys.length < 3) return []
+    const [api = '', ...call] = keys
+    const priority = call.pop() ?? ''
+    return entries.filter(isObject).flatMap((entry): PriceEntry[] => {
+      const costMicros = readCost(entry.cost)
+      const costType = readName(entry.cost_type) ?? ''
+      return costMicros === null ? [] : [{ api, call: call.join('.'), priority, costType, costMicros }]
+    })
   })
 }
 
 /** Posting is charged per request of the list's first such entry. */
 function readPrice(price: Record<string, unknown>, fn: ServiceFunction, priority: Priority): number | null {
-  const taskPost = childOf(childOf(childOf(price, 'app_data'), fn), 'task_post')
-  const entries = taskPost[PRIORITY_KEYS[priority]]
+  const { task_post: calls } = objectOf(objectOf(price.app_data)[fn])
+  const entries = objectOf(calls)[PRIORITY_KEYS[priority]]
   if (!Array.isArray(entries)) return null
-  const entry: unknown = entries.find((entry) => isObject(entry) && entry.cost_type === 'per_request')
-  return isObject(entry) ? readCost(entry.cost) : null
-}
-
-function childOf(parent: Record<string, unknown>, key: string): Record<string, unknown> {
-  const child = parent[key]
-  return isObject(child) ? child : {}
+  return readCost(objectOf(entries.find((entry) => objectOf(entry).cost_type === 'per_request')).cost)
 }

@@ -1,24 +1,25 @@
 /** The App Data Service as a typed client: one method per endpoint, grouped in one file per family. */
 
 import { getUserData } from './account.ts'
-import { getStatus, listErrors, readServiceTime } from './diagnostics.ts'
 import type { Dialect } from './dialect.ts'
-import { listFailedTasks } from './failed-tasks.ts'
 import type { ServiceFunction, Store } from './functions.ts'
 import { searchListings } from './listings.ts'
+import {
+  getStatus,
+  listCategories,
+  listErrors,
+  listFailedTasks,
+  listLanguages,
+  listListingCategories,
+  listLocations,
+  readServiceTime,
+} from './lists.ts'
 import { postTasks } from './post-tasks.ts'
 import { commonReadyList, listReady, type ReadyList } from './ready-list.ts'
-import { listCategories, listLanguages, listListingCategories, listLocations } from './references.ts'
-import {
-  parseAppInfoResult,
-  parseAppListResult,
-  parseAppSearchesResult,
-  parseHtmlResult,
-  parseReviewsResult,
-} from './results.ts'
+import { parseAppInfoResult, parseHtmlResult, parseReviewsResult } from './results.ts'
+import { parseAppListResult, parseAppSearchesResult } from './search-result.ts'
 import { listTaskIds, readListEnd } from './task-ids.ts'
-import { getParsed } from './task-outcome.ts'
-import { getResult, type ResultAddress, type ResultOutcome } from './task-result.ts'
+import { getParsed, getResult, type ResultAddress, type ResultOutcome } from './task-result.ts'
 import { type FreeCall, Transport, type TransportOptions } from './transport.ts'
 import { resendWebhooks } from './webhooks.ts'
 
@@ -45,39 +46,31 @@ export class AppDataClient {
    * `parseListingResult` reads the result.
    */
   readonly searchListings = bind(this, searchListings)
+
   /** Lists up to 1,000 tasks that are done and not fetched yet, oldest first; 20 calls a minute. */
   readonly listReady = bind(this, listReady)
   /** As `listReady`, of all functions of both stores at once; null where the service does not offer that. */
   readonly listAllReady: () => Promise<ReadyList | null>
-  /**
-   * Fetches a result as it is sent, by a path of the ready list or by id; the readers of results read it,
-   * `read` at once.
-   */
+  /** Fetches a result as it is sent, by a path of the ready list or by id; `read` reads it at once. */
   readonly getResult = <Read = ResultOutcome>(
     address: ResultAddress,
     read?: (outcome: ResultOutcome) => Read,
     maxBytes?: number,
   ): Promise<Read> => getResult(transportOf(this), address, read, maxBytes)
-  /** Fetches what a search found. */
+  /** These fetch a result and read it. */
   readonly getAppSearches = bindReader(this, 'app_searches', parseAppSearchesResult)
-  /** Fetches the details of an app. */
   readonly getAppInfo = bindReader(this, 'app_info', (result) => parseAppInfoResult(result))
-  /** Fetches the apps of a collection. */
   readonly getAppList = bindReader(this, 'app_list', parseAppListResult)
-  /** Fetches the reviews of an app. */
   readonly getAppReviews = bindReader(this, 'app_reviews', parseReviewsResult)
   /** Fetches the raw pages of a task of android_store, which are kept for 7 days. */
   readonly getHtml = bind(this, (transport, fn: ServiceFunction, id: string) =>
     getParsed(transport, { store: 'android_store', fn, id, form: 'html' }, parseHtmlResult),
   )
 
-  /** Lists the locations of a store. */
+  /** What the watches of a store refer to. */
   readonly listLocations = bind(this, listLocations)
-  /** Lists the languages of a store. */
   readonly listLanguages = bind(this, listLanguages)
-  /** Lists the category values of a store. */
   readonly listCategories = bind(this, listCategories)
-  /** Lists the categories of a store with the number of listings in each. */
   readonly listListingCategories = bind(this, listListingCategories)
 
   /** Reads the account: limits, statistics, money and prices. */
@@ -88,10 +81,7 @@ export class AppDataClient {
   readonly listErrors = bind(this, listErrors)
   /** Asks for the present by the service's own clock, in whole seconds. */
   readonly readServiceTime = bind(this, readServiceTime)
-
-  /** What was posted so short a time ago may not be listed yet, in milliseconds. */
-  readonly unlistedMs: number
-  /** Asks for the present of the service, and up to when its list of tasks can be asked now. */
+  /** Asks for that, and up to when the list of tasks can be asked now. */
   readonly readListEnd = bind(this, readListEnd)
   /** Lists one page of the account's tasks, finished or not; 10 calls a minute. */
   readonly listTaskIds = bind(this, listTaskIds)
@@ -99,15 +89,17 @@ export class AppDataClient {
   readonly listFailedTasks = bind(this, listFailedTasks)
   /** Has the pingbacks and postbacks of 1 to 100 tasks sent again, at no charge. */
   readonly resendWebhooks = bind(this, resendWebhooks)
-
   /** Makes a free call, and gives the answer as it was sent: for what looks at the service itself. */
   readonly askFree = bind(this, (transport, call: FreeCall) => transport.callFree(call))
+  /** Lets what is in flight end, and begins nothing more. */
+  readonly close = bind(this, (transport) => transport.close())
+
+  /** What was posted so short a time ago may not be listed yet, in milliseconds. */
+  readonly unlistedMs: number
   /** How paths of the service name the stores. */
   readonly dialect: Dialect
   /** Of the account. */
   readonly login: string
-  /** Lets what is in flight end, and begins nothing more. */
-  readonly close = bind(this, (transport) => transport.close())
 
   /**
    * Opens a client; no connection is made before the first call.

@@ -10,7 +10,6 @@ import type { Store } from './functions.ts'
 export type StoreNames = Readonly<Record<Store, string>>
 
 const SPECIFIED: StoreNames = { ios_store: 'ios_store', android_store: 'android_store' }
-/** Those of the service as it is sold. */
 export const STORES_AS_SOLD: StoreNames = { ios_store: 'apple', android_store: 'google' }
 
 /** DataForSEO's dummy data: every task has the same id, so that nothing can be followed there. */
@@ -39,9 +38,7 @@ export function dialectOf(baseUrl: URL, names?: StoreNames): Dialect {
 /** Names as a person sets them, that of the iOS store first: `apple,google`. Null for anything else. */
 export function readStoreNames(text: string): StoreNames | null {
   const [, ios, android] = /^([\w-]{1,40})\s*,\s*([\w-]{1,40})$/.exec(text) ?? []
-  return ios === undefined || android === undefined || ios === android
-    ? null
-    : { ios_store: ios, android_store: android }
+  return ios && android && ios !== android ? { ios_store: ios, android_store: android } : null
 }
 
 /** The path of a URL, which the service gives with its host or without (spec: Task id history record). */
@@ -55,10 +52,7 @@ function renameStore(path: string, names: Readonly<Record<string, string>>): str
   )
 }
 
-/**
- * The store that an answer names, as the specification or the service as it is sold calls it; null for any
- * other name.
- */
+/** The store that an answer names, as specified or as sold; null for any other name. */
 export function storeOfName(name: unknown): Store | null {
   const stores = Object.keys(SPECIFIED) as Store[]
   return stores.find((store) => name === SPECIFIED[store] || name === STORES_AS_SOLD[store]) ?? null

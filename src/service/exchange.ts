@@ -2,7 +2,6 @@
  * One HTTP exchange: bounded in time and in size, never repeated, never redirected. Its result says for
  * certain whether a first byte may have left. It never throws.
  */
-
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
@@ -17,10 +16,10 @@ export interface ExchangeRequest {
   readonly method: 'GET' | 'POST'
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
-  readonly body?: string
+  readonly body?: string | undefined
   /**
-   * Asked immediately before the first byte would be written, after any wait for a connection: a reason
-   * not to begin any more, or null. No byte leaves when it gives a reason.
+   * Asked right before the first byte would be written, after any wait for a connection: a reason not to
+   * begin any more, or null.
    */
   refuseToBegin(): string | null
   /** Gives up when no byte was written after this long. */
@@ -28,17 +27,15 @@ export interface ExchangeRequest {
   /** From the call to the last byte of the answer. */
   readonly timeoutMs: number
   /** Default: MAX_BODY_BYTES. */
-  readonly maxBytes?: number
-  readonly signal?: AbortSignal
+  readonly maxBytes?: number | undefined
+  readonly signal?: AbortSignal | undefined
 }
 
 export type ExchangeResult =
   | {
       readonly kind: 'answered'
       readonly httpStatus: number
-      readonly retryAfter: string | undefined
-      /** The service's own clock, to the second. */
-      readonly date: string | undefined
+      readonly headers: Pick<IncomingHttpHeaders, 'retry-after' | 'date'>
       readonly body: Buffer
     }
   /** `refuseToBegin` gave a reason, or `beginWithinMs` went by: no byte has left, none will. */
@@ -58,17 +55,7 @@ export type ExchangeResult =
 export function exchange(pool: Dispatcher, request: ExchangeRequest): Promise<ExchangeResult> {
   return new Promise((resolve) => {
     const handler = new ExchangeHandler(request, resolve)
-    pool.dispatch(
-      {
-        origin: request.origin,
-        method: request.method,
-        path: request.path,
-        headers: { ...request.headers, ...handler.contentLengthHeader() },
-        // undici writes any async iterable; its types name only Readable.
-        body: request.body === undefined ? null : (handler.produceBody() as unknown as Readable),
-      },
-      handler,
-    )
+    pool.dispatch(handler.dispatchOptions(), handler)
   })
 }
 
@@ -82,8 +69,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   #begun = false
   #settled = false
   #httpStatus: number | undefined
-  #retryAfter: string | undefined
-  #date: string | undefined
+  #headers: IncomingHttpHeaders = {}
   #chunks: Buffer[] = []
   #bytes = 0
 
@@ -98,14 +84,17 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     if (signal?.aborted) this.#onAbort()
   }
 
-  contentLengthHeader(): Record<string, string> {
-    return this.#body === null ? {} : { 'content-length': String(this.#body.byteLength) }
+  dispatchOptions(): Dispatcher.DispatchOptions {
+    const { origin, method, path, headers } = this.#request
+    if (this.#body === null) return { origin, method, path, headers, body: null }
+    const length = { 'content-length': String(this.#body.byteLength) }
+    // undici writes any async iterable; its types name only Readable.
+    const body = this.#produceBody() as unknown as Readable
+    return { origin, method, path, headers: { ...headers, ...length }, body }
   }
 
-  /**
-   * undici writes the request line and headers with the first chunk: a throw before the yield sends nothing.
-   */
-  async *produceBody(): AsyncGenerator<Buffer> {
+  /** undici writes the head with the first chunk: a throw before the yield sends nothing. */
+  async *#produceBody(): AsyncGenerator<Buffer> {
     if (this.#body === null) return
     this.#begin()
     yield this.#body
@@ -119,8 +108,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
 
   onResponseStart(_: Dispatcher.DispatchController, httpStatus: number, headers: IncomingHttpHeaders): void {
     this.#httpStatus = httpStatus
-    this.#retryAfter = headers['retry-after']
-    this.#date = headers.date
+    this.#headers = headers
   }
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -131,14 +119,8 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    const [first = Buffer.alloc(0)] = this.#chunks
-    this.#settle({
-      kind: 'answered',
-      httpStatus: this.#httpStatus ?? 0,
-      retryAfter: this.#retryAfter,
-      date: this.#date,
-      body: this.#chunks.length > 1 ? Buffer.concat(this.#chunks, this.#bytes) : first,
-    })
+    const body = Buffer.concat(this.#chunks, this.#bytes)
+    this.#settle({ kind: 'answered', httpStatus: this.#httpStatus ?? 0, headers: this.#headers, body })
   }
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
@@ -172,9 +154,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     return { kind: 'broken', begun: this.#begun, oversized: false, reason, ...httpStatus }
   }
 
-  /**
-   * The first result counts. After it `#begin` refuses, so a request that is still queued can never leave.
-   */
+  /** The first result counts. After it `#begin` refuses: what is still queued can never leave. */
   #settle(result: ExchangeResult): void {
     if (this.#settled) return
     this.#settled = true

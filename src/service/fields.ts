@@ -1,70 +1,27 @@
 /**
  * Reads single values of an answer: numbers that may come as strings, timestamps, dollars, and text that
- * Postgres can store. Reading never throws; a value that cannot be read is null or fails its zod schema.
+ * Postgres can store. What cannot be read is null, or fails its zod schema.
  */
-
 import { z } from 'zod'
-
 import { UnreadableError } from '../errors.ts'
 
 const MICROS_PER_DOLLAR = 1_000_000
 /** More than any account holds; a greater number is not taken for money. */
 const MAX_DOLLARS = 1_000_000_000
 /** More than anything costs; the costs of some million tasks still add up within a bigint. */
-const MAX_COST_DOLLARS = 1_000_000
+const MAX_COST_MICROS = 1_000_000 * MICROS_PER_DOLLAR
 /** The largest integer of Postgres. */
 const MAX_CODE = 2 ** 31 - 1
 /** A number in a string: without plus, exponent, hexadecimal digits and spaces. */
 const PLAIN_DECIMAL = /^-?\d{1,16}(\.\d{1,20})?$/
 
-/** Dollars as the service gives them → integer micro-dollars. */
-export function microsFromDollars(dollars: number): number {
-  return Math.round(dollars * MICROS_PER_DOLLAR)
-}
-
-/** Dollars of the wire as integer micro-dollars, also below 0; null for what is no amount of money. */
-export function readMicros(value: unknown): number | null {
-  const dollars = readNumber(value)
-  return dollars === null || Math.abs(dollars) > MAX_DOLLARS ? null : microsFromDollars(dollars)
-}
-
-/** As `readMicros`, of what is spent or may be spent: null below 0. */
-export function readSpending(value: unknown): number | null {
-  const micros = readMicros(value)
-  return micros === null || micros < 0 ? null : micros
-}
-
-/** As `readSpending`, of what one thing costs. */
-export function readCost(value: unknown): number | null {
-  const micros = readSpending(value)
-  return micros === null || micros > MAX_COST_DOLLARS * MICROS_PER_DOLLAR ? null : micros
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-/**
- * Answers of the contract are some levels deep. JSON.stringify recurses, and overflows the stack at thousands
- * of levels.
- */
-const MAX_DEPTH = 100
-
-/** A parsed value as it was sent, what lies deeper than 100 levels replaced by an ellipsis. */
-export function cutDepth(value: unknown, levels = MAX_DEPTH): unknown {
-  if (typeof value !== 'object' || value === null) return value
-  if (levels === 0) return '…'
-  if (Array.isArray(value)) return value.map((each) => cutDepth(each, levels - 1))
-  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, cutDepth(each, levels - 1)]))
-}
-
-/** A number whose whole part is exact, also as a plain decimal in a string; null for anything else. */
+/** A number whose whole part is exact, also as a plain decimal in a string. */
 export function readNumber(value: unknown): number | null {
   const number = typeof value === 'string' && PLAIN_DECIMAL.test(value) ? Number(value) : value
   return typeof number === 'number' && Math.abs(number) <= Number.MAX_SAFE_INTEGER ? number : null
 }
 
-/** A whole number of at least 0, also out of a string; null for anything else. */
+/** A whole number of at least 0. */
 export function readCount(value: unknown): number | null {
   const number = readNumber(value)
   return number !== null && Number.isInteger(number) && number >= 0 ? number : null
@@ -76,6 +33,33 @@ export function readCode(value: unknown): number | null {
   return number !== null && number <= MAX_CODE ? number : null
 }
 
+/** Dollars of the wire as whole micro-dollars, also below 0. */
+export function readMicros(value: unknown): number | null {
+  const dollars = readNumber(value)
+  return dollars === null || Math.abs(dollars) > MAX_DOLLARS ? null : Math.round(dollars * MICROS_PER_DOLLAR)
+}
+
+/** As `readMicros`, of what is spent or may be spent: null below 0. */
+export function readSpending(value: unknown): number | null {
+  const micros = readMicros(value)
+  return micros === null || micros < 0 ? null : micros
+}
+
+/** As `readSpending`, of what one thing costs. */
+export function readCost(value: unknown): number | null {
+  const micros = readSpending(value)
+  return micros === null || micros > MAX_COST_MICROS ? null : micros
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** An object, or an empty one for anything else. */
+export function objectOf(value: unknown): Record<string, unknown> {
+  return isObject(value) ? value : {}
+}
+
 /** `yyyy-mm-dd hh:mm:ss +00:00` (spec: time formats), to the second: fractions are cut off. */
 export function formatTimestamp(date: Date): string {
   return `${date.toISOString().slice(0, 19).replace('T', ' ')} +00:00`
@@ -84,7 +68,7 @@ export function formatTimestamp(date: Date): string {
 /** A timestamp before or after these years is not taken for a time. */
 const YEARS = { first: 1970, last: 2099 }
 
-/** The instant of a timestamp, or null when it is none. A timestamp without offset is UTC. */
+/** The instant of a timestamp; one without offset is UTC. */
 export function readTimestamp(value: unknown): Date | null {
   if (typeof value !== 'string') return null
   const parts = /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d(?:\.\d+)?) ?(Z|[+-]\d\d:\d\d)?$/.exec(value.trim())
@@ -110,6 +94,20 @@ export function readIdentifier(value: unknown, maxLength: number): string | null
   return cleanText(value, maxLength) === value ? value : null
 }
 
+/** A tag as the service echoes it (spec: Limits); null for one that cannot be stored. */
+export const readTag = (value: unknown) => readIdentifier(value, 255)
+
+/** JSON.stringify recurses, and overflows the stack at thousands of levels; the contract has some. */
+const MAX_DEPTH = 100
+
+/** A parsed value as it was sent, what lies deeper than 100 levels replaced by an ellipsis. */
+export function cutDepth(value: unknown, levels = MAX_DEPTH): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (levels === 0) return '…'
+  if (Array.isArray(value)) return value.map((each) => cutDepth(each, levels - 1))
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, cutDepth(each, levels - 1)]))
+}
+
 /** Reads a value by `read`, and refuses with `rule` what it gives null for. */
 export function wireValue<T>(read: (value: unknown) => T | null, rule: string) {
   return z.unknown().transform((value, context): T => {
@@ -130,16 +128,28 @@ export const wireIdentifier = wireValue((value) => {
   return id === null || /\s/.test(id) ? null : id
 }, 'it is empty, longer than 255 characters, has spaces, or is not valid text')
 
+/** What may be missing, and is null then. */
+export function optional<T extends z.ZodType>(value: T) {
+  return value.nullish().transform((read) => read ?? null)
+}
+
 /** Text that may be missing; too long is cut. */
 export function wireText(maxLength: number) {
-  return z
-    .string()
-    .nullish()
-    .transform((value) => (value == null ? null : cleanText(value, maxLength)))
+  return optional(z.string().transform((text) => cleanText(text, maxLength)))
 }
 
 export const optionalName = wireText(500)
 export const optionalUrl = wireText(2_000)
+/** A name that must be there. */
+export const wireName = optionalName.pipe(z.string().min(1))
+export const optionalNumber = optional(wireNumber)
+export const optionalCount = optional(wireCount)
+export const optionalFlag = optional(z.boolean())
+
+/** A list that may be missing, which is not the same as empty. */
+export function optionalList<T extends z.ZodType>(element: T) {
+  return optional(z.array(element).max(1000))
+}
 
 /** A field that may be missing; one that cannot be read is null, because no decision depends on it. */
 export function ifReadable<T>(read: (value: unknown) => T | null) {
@@ -153,21 +163,21 @@ export function textIfReadable(maxLength: number) {
 
 export const wireTimestamp = ifReadable(readTimestamp)
 
-/** What may be missing, and is null then. */
-export function optional<T extends z.ZodType>(value: T) {
-  return value.nullish().transform((read) => read ?? null)
+/** The market that a result is of: as in the lists of locations and languages. */
+export const PLACE = {
+  /** Domain of the store. */
+  seDomain: textIfReadable(500),
+  locationCode: ifReadable(readCode),
+  languageCode: textIfReadable(500),
 }
 
-export const optionalNumber = optional(wireNumber)
-export const optionalCount = optional(wireCount)
-export const optionalCode = optional(wireCode)
-export const optionalFlag = optional(z.boolean())
-
-const MAX_LIST_LENGTH = 1000
-
-/** A list that may be missing, which is not the same as empty. */
-export function optionalList<T extends z.ZodType>(element: T) {
-  return optional(z.array(element).max(MAX_LIST_LENGTH))
+/** Where, when and how long a result was measured. */
+export const PAGE = {
+  ...PLACE,
+  /** Where a person can check the data. */
+  checkUrl: textIfReadable(2_000),
+  /** When the store was asked, UTC. */
+  datetime: wireTimestamp,
 }
 
 /** A record of the wire by our names, `rankGroup` for `rank_group`; what is not in `shape` is ignored. */
@@ -186,25 +196,9 @@ export function toWireName(ours: string): string {
   return ours.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }
 
-/** The market that a result is of. Nothing is decided by it: what cannot be read is null. */
-export const PLACE = {
-  /** Domain of the store. */
-  seDomain: textIfReadable(500),
-  /** As in the locations list. */
-  locationCode: ifReadable(readCode),
-  /** As in the languages list. */
-  languageCode: textIfReadable(500),
-}
-
-/** `items[3].rank_group` */
-function formatPath(path: readonly PropertyKey[]): string {
-  return path
-    .map((part, index) => (typeof part === 'number' ? `[${part}]` : `${index > 0 ? '.' : ''}${String(part)}`))
-    .join('')
-}
-
 /**
  * The error for a field that breaks the contract.
+ * @param path such as `items[3].rank_group`, in parts
  * @param what the answer, for the message
  */
 export function unreadable(
@@ -212,14 +206,14 @@ export function unreadable(
   problem: string,
   what = 'The answer of the service',
 ): UnreadableError {
-  const at = formatPath(path)
+  const parts = path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`))
+  const at = parts.join('').replace(/^\./, '')
   return new UnreadableError(`${what} cannot be read at ${at || 'its root'}: ${problem}.`, at)
 }
 
 /**
  * Reads `value` by its schema.
  * @param at path of `value` in the answer
- * @param what the answer, for the message
  * @throws UnreadableError with the path of the first field that breaks the contract
  */
 export function readWith<T>(

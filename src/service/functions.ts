@@ -57,15 +57,12 @@ export const FUNCTION_RULES: Readonly<Record<Store, Rules>> = {
   },
 }
 
-/**
- * The order in which each store gives the newest reviews first. Without it both give first what they hold to
- * be the most helpful.
- */
+/** The order that gives the newest reviews first; without one the most helpful come first. */
 export const NEWEST_FIRST = { ios_store: 'most_recent', android_store: 'newest' } as const
 
 export const REVIEW_ORDERS: Readonly<Record<Store, readonly string[]>> = {
-  ios_store: ['most_recent', 'most_helpful'],
-  android_store: ['newest', 'most_relevant'],
+  ios_store: [NEWEST_FIRST.ios_store, 'most_helpful'],
+  android_store: [NEWEST_FIRST.android_store, 'most_relevant'],
 }
 
 /** For whom the apps of a chart in the category `family` are. */
@@ -74,8 +71,7 @@ export type AgeRating = (typeof AGE_RATINGS)[number]
 
 /** The rule of a function in a store; null for a name that a caller in JavaScript made up. */
 export function findRule(store: Store, fn: ServiceFunction): FunctionRule | null {
-  const rules: Partial<Rules> | undefined = FUNCTION_RULES[store]
-  return rules?.[fn] ?? null
+  return (FUNCTION_RULES[store] as Partial<Rules> | undefined)?.[fn] ?? null
 }
 
 /** Raw pages exist in android_store only, of every function that it has (spec: Endpoints 3 to 5). */
@@ -84,8 +80,8 @@ export function hasForm(store: Store, fn: ServiceFunction, form: ResultForm): bo
 }
 
 /**
- * Units that a number of results is billed as: rounded up, at least one (a task that finds nothing
- * still costs one unit). Takes a depth for an estimate, a count of results for the charge after refund.
+ * Units that a number of results is billed as, at least one: a task that finds nothing costs one.
+ * @param resultsCount a depth for an estimate, a count of results for the charge after refund
  */
 export function billingUnits(store: Store, fn: ServiceFunction, resultsCount: number): number {
   const rule = findRule(store, fn)

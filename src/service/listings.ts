@@ -1,41 +1,27 @@
 /**
- * The search in the service's own database of listings: a paid call that is answered at once
- * (docs/service.md: search in listings). Nothing here or below repeats it. It is priced per call and per
- * result, so its cost is known when it is answered.
+ * The search in listings: a paid call that is answered at once, and never repeated (docs/service.md: search
+ * in listings). It is priced per call and per result, so its cost is known when it is answered.
  */
 
 import { z } from 'zod'
-import type { Envelope } from './envelope.ts'
-import { optionalCount, optionalUrl, PLACE, readWith, wireRecord, wireText, wireTimestamp } from './fields.ts'
+import type { Envelope } from './answer.ts'
+import {
+  optionalCount,
+  optionalUrl,
+  PLACE,
+  readWith,
+  toWireName,
+  wireRecord,
+  wireText,
+  wireTimestamp,
+} from './fields.ts'
 import { LISTING_SEARCH, type Store } from './functions.ts'
-import { parseListedApp } from './info-result.ts'
+import { readItems } from './items.ts'
 import { callOnce, type PostOutcome } from './post-tasks.ts'
-import { readItems } from './refused-items.ts'
 import { checkRequest, rowOffset, wholeUpTo } from './requests.ts'
+import { parseListedApp } from './results.ts'
 import { classifyStatus } from './status-codes.ts'
 import type { SendWindow, Transport } from './transport.ts'
-
-/** What is searched for; at least nothing, which is every listing. */
-export interface ListingQuery {
-  /** Ours, at most 255 characters, never used twice. */
-  readonly tag: string
-  /** Words in the title, at most 200 characters. */
-  readonly title?: string
-  /** Words in the description, at most 200 characters. */
-  readonly description?: string
-  /** At most 10, by the names of `listListingCategories`. */
-  readonly categories?: readonly string[]
-  /** At most 8, such as `['item.rating.value', '>', 4]`, with `and` or `or` between. */
-  readonly filters?: readonly unknown[]
-  /** At most 3, such as `item.installs_count,desc`. */
-  readonly orderBy?: readonly string[]
-  /** Listings to give, at most 1,000: they are what costs. Default 100. */
-  readonly limit?: number
-  /** Listings to skip. Default 0. */
-  readonly offset?: number
-  /** As the answer before it gave it, to go on behind many. */
-  readonly offsetToken?: string
-}
 
 /** What a search in listings found. */
 export type ListingSearchResult = ReturnType<typeof parseListingResult>
@@ -68,37 +54,53 @@ export type ListingOutcome =
 /** Prices of the service as it is sold; below them nothing is reserved. */
 export const LISTING_PRICES = { callMicros: 10_000, resultMicros: 100 } as const
 export const DEFAULT_LISTINGS = 100
-const MAX_LISTINGS = 1000
 
-const words = wordsUpTo(200).optional()
-const request = z.object({
+function wordsUpTo(characters: number) {
+  const rule = `must be text of 1 to ${characters} characters`
+  return z.string(rule).min(1, rule).max(characters, rule)
+}
+
+function listUpTo(length: number) {
+  const rule = `must be 1 to ${length} texts`
+  return z.array(z.string(rule), rule).min(1, rule).max(length, rule).readonly().optional()
+}
+
+const query = z.object({
+  /** Ours, never used twice. */
   tag: wordsUpTo(255),
-  title: words,
-  description: words,
+  /** Words in it. */
+  title: wordsUpTo(200).optional(),
+  /** Words in it. */
+  description: wordsUpTo(200).optional(),
+  /** By the names of `listListingCategories`. */
   categories: listUpTo(10),
-  filters: z.array(z.unknown()).optional(),
-  order_by: listUpTo(3),
-  limit: wholeUpTo(MAX_LISTINGS),
+  /** At most 8, such as `['item.rating.value', '>', 4]`, with `and` or `or` between. */
+  filters: z.array(z.unknown()).readonly().optional(),
+  /** Such as `item.installs_count,desc`. */
+  orderBy: listUpTo(3),
+  /** Listings to give: they are what costs. Default 100. */
+  limit: wholeUpTo(1000),
+  /** Listings to skip. Default 0. */
   offset: rowOffset,
-  offset_token: z.string().optional(),
+  /** As the answer before it gave it, to go on behind many. */
+  offsetToken: z.string().optional(),
 })
 
-/**
- * Searches once.
- * @throws ConfigurationError for a query that breaks a rule, before anything is sent
- */
+/** What is searched for; at least nothing, which is every listing. */
+export type ListingQuery = z.input<typeof query>
+
+/** @throws ConfigurationError for a query that breaks a rule, before anything is sent */
 export async function searchListings(
   transport: Transport,
   store: Store,
-  query: ListingQuery,
+  asked: ListingQuery,
   send: SendWindow,
 ): Promise<ListingOutcome> {
   const path = `/v3/app_data/${store}/${LISTING_SEARCH}/search/live`
-  const { orderBy: order_by, offsetToken: offset_token, ...rest } = query
-  const wire = { ...rest, order_by, offset_token }
-  checkRequest(request, wire, `POST ${path}`)
+  checkRequest(query, asked, `POST ${path}`)
+  const wire = Object.fromEntries(Object.entries(asked).map(([name, value]) => [toWireName(name), value]))
   const answer = await callOnce(transport, path, [wire], send)
-  return 'kind' in answer ? answer : readOutcome(answer, wire.tag)
+  return 'kind' in answer ? answer : readOutcome(answer, asked.tag)
 }
 
 /** What an answer with HTTP 200 says of its one task. */
@@ -107,20 +109,15 @@ function readOutcome(envelope: Envelope, tag: string | undefined): ListingOutcom
   if (task !== undefined && task.tag !== null && task.tag !== tag)
     return unknown('it is about something else')
   const { statusCode, message } = task ?? envelope
+  const call = { statusCode, httpStatus: 200 }
   switch (classifyStatus(statusCode)) {
     case 'ok':
     case 'no_results': {
-      const { id = null, costMicros = null, result } = task ?? {}
-      if (id === null) return unknown('the answer has no id')
-      return {
-        kind: 'done',
-        serviceId: id,
-        statusCode,
-        httpStatus: 200,
-        // What costs nothing says nothing, as in a POST of tasks: the estimate stands in.
-        costMicros: costMicros || null,
-        result: Array.isArray(result) ? result[0] : null,
-      }
+      const { id: serviceId = null, costMicros, result } = task ?? {}
+      if (serviceId === null) return unknown('the answer has no id')
+      const [found = null] = Array.isArray(result) ? result : []
+      // What costs nothing says nothing, as in a POST of tasks: the estimate stands in.
+      return { kind: 'done', serviceId, ...call, costMicros: costMicros || null, result: found }
     }
     case 'rejected':
     case 'money':
@@ -129,7 +126,7 @@ function readOutcome(envelope: Envelope, tag: string | undefined): ListingOutcom
     case 'too_many_at_once':
       // Such as a task of a POST: a refusal that costs something contradicts itself.
       if ((task?.costMicros ?? 0) > 0) return unknown(`a refusal with a cost, ${statusCode}`)
-      return { kind: 'failed', statusCode, message, httpStatus: 200 }
+      return { kind: 'failed', message, ...call }
     default:
       return unknown(`${statusCode} ${message}`)
   }
@@ -161,9 +158,8 @@ const listing = wireRecord({
 })
 
 /**
- * Reads `result[0]` of a search in listings; null, which is that nothing was found, is an empty result.
- * @throws UnreadableError with the path of the field that breaks the contract, also when no listing can be
- *   read
+ * Reads `result[0]` of a search in listings; null is an empty result.
+ * @throws UnreadableError with the path of the field that breaks the contract
  */
 export function parseListingResult(result: unknown) {
   const { items, ...head } = readWith(page, result ?? {})
@@ -180,14 +176,4 @@ function readListing(value: unknown, index: number) {
     /** What the page said. */
     item,
   }
-}
-
-function wordsUpTo(characters: number) {
-  const rule = `must be text of 1 to ${characters} characters`
-  return z.string(rule).min(1, rule).max(characters, rule)
-}
-
-function listUpTo(length: number) {
-  const rule = `must be 1 to ${length} texts`
-  return z.array(z.string(rule), rule).min(1, rule).max(length, rule).readonly().optional()
 }

@@ -2,14 +2,10 @@
  * Posts tasks at most once. Nothing here or below repeats a POST, and the outcomes `not_sent` and `refused`
  * are given only on proof that the service created nothing (docs/protocol.md: What proves what).
  */
-
 import type { z } from 'zod'
-
 import { ConfigurationError } from '../errors.ts'
 import { TIMINGS } from '../timings.ts'
-import { parseBody, readPause } from './answer.ts'
-import type { Envelope, TaskReply } from './envelope.ts'
-import type { ExchangeResult } from './exchange.ts'
+import { type Answered, type Envelope, parseBody, readFailureOf, type TaskReply } from './answer.ts'
 import type { ServiceFunction, Store } from './functions.ts'
 import { describeProblem } from './requests.ts'
 import { classifyCall, classifyStatus } from './status-codes.ts'
@@ -65,9 +61,8 @@ export type PostOutcome =
   | { readonly kind: 'unknown'; readonly reason: string; readonly httpStatus?: number }
 
 /**
- * Posts 1 to 100 tasks of one function in one request. A task that breaks a rule of the specification is not
- * sent: it is answered with 40501 and a sentence, as the service would, and the others go on.
- * @param send when bytes may leave
+ * Posts 1 to 100 tasks of one function. One that breaks a rule is not sent, but answered with 40501 and a
+ * sentence, as the service would.
  * @throws ConfigurationError for another number of tasks, a tag that comes twice, or a function that the
  *   store does not have; anything else is an outcome
  */
@@ -101,16 +96,11 @@ export async function postTasks(
 const INVALID_FIELD = 40501
 
 function checkBatch(tasks: readonly TaskToPost[], path: string): void {
-  if (tasks.length < 1 || tasks.length > MAX_TASKS_PER_POST) {
-    throw new ConfigurationError(
-      `POST ${path} was not sent: it takes 1 to ${MAX_TASKS_PER_POST} tasks, not ${tasks.length}.`,
-    )
-  }
-  if (new Set(tasks.map((task) => task.tag)).size < tasks.length) {
-    throw new ConfigurationError(
-      `POST ${path} was not sent: a tag comes twice, and answers are matched by it.`,
-    )
-  }
+  const unsent = (rule: string) => new ConfigurationError(`POST ${path} was not sent: ${rule}.`)
+  if (tasks.length < 1 || tasks.length > MAX_TASKS_PER_POST)
+    throw unsent(`it takes 1 to ${MAX_TASKS_PER_POST} tasks, not ${tasks.length}`)
+  if (new Set(tasks.map((task) => task.tag)).size < tasks.length)
+    throw unsent('a tag comes twice, and answers are matched by it')
 }
 
 function refuseLocally(schema: z.ZodType, task: WireTask): TaskAnswer | null {
@@ -123,10 +113,7 @@ function refuseLocally(schema: z.ZodType, task: WireTask): TaskAnswer | null {
 /** What is known of a paid call as a whole, where its answer does not speak of each task. */
 type CallOutcome = Exclude<PostOutcome, { kind: 'answered' }>
 
-/**
- * Makes a paid call, at most once.
- * @returns the envelope of an answer with HTTP 200 that speaks of each task
- */
+/** Makes a paid call, at most once. An envelope is of HTTP 200, and speaks of each task. */
 export async function callOnce(
   transport: Transport,
   path: string,
@@ -136,9 +123,9 @@ export async function callOnce(
   const result = await transport.postOnce(path, JSON.stringify(body), send)
   if (result.kind === 'late') return { kind: 'not_sent', reason: result.reason }
   if (result.kind === 'broken') {
-    if (!result.begun) return { kind: 'not_sent', reason: result.reason }
-    const httpStatus = result.httpStatus === undefined ? {} : { httpStatus: result.httpStatus }
-    return { kind: 'unknown', reason: result.reason, ...httpStatus }
+    const { begun, reason, httpStatus } = result
+    if (!begun) return { kind: 'not_sent', reason }
+    return { kind: 'unknown', reason, ...(httpStatus !== undefined && { httpStatus }) }
   }
   const { httpStatus } = result
   const envelope = parseBody(result.body)
@@ -158,42 +145,43 @@ function namesCreated({ costMicros, tasks }: Envelope): boolean {
   return (costMicros ?? 0) > 0 || tasks.some(isCreated)
 }
 
-const HTTP_REFUSALS = { 401: 'account', 402: 'money', 404: 'not_found' } as const
+/** By HTTP status, or by the class of the general code. */
+const HTTP_CAUSES: Readonly<Record<number, Refused['cause']>> = {
+  401: 'account',
+  402: 'money',
+  404: 'not_found',
+}
+const CAUSES: Readonly<Record<string, Refused['cause']>> = {
+  account: 'account',
+  money: 'money',
+  rate_limited: 'rate_limit',
+  too_many_at_once: 'rate_limit',
+}
 
-function readRefusal(
-  result: Extract<ExchangeResult, { kind: 'answered' }>,
-  envelope: Envelope | null,
-): Extract<CallOutcome, { kind: 'refused' }> | null {
+type Refused = Extract<PostOutcome, { kind: 'refused' }>
+
+function readRefusal(result: Answered, envelope: Envelope | null): Refused | null {
   const { httpStatus } = result
-  const statusCode = envelope?.statusCode ?? httpStatus * 100
-  const message = envelope?.message || `HTTP ${httpStatus}`
   if (envelope !== null && namesCreated(envelope)) return null
-  const cause = HTTP_REFUSALS[httpStatus as keyof typeof HTTP_REFUSALS]
-  if (cause !== undefined) return { kind: 'refused', cause, statusCode, httpStatus, message }
-  if (httpStatus !== 200 || envelope === null) return null
-  const statusClass = classifyCall(statusCode)
-  switch (statusClass) {
-    case 'account':
-    case 'money':
-      return { kind: 'refused', cause: statusClass, statusCode, httpStatus, message }
-    case 'rate_limited':
-    case 'too_many_at_once':
-      return {
-        kind: 'refused',
-        cause: 'rate_limit',
-        statusCode,
-        httpStatus,
-        message,
-        retryAfterMs: readPause(result, statusCode),
-      }
-    default:
-      return null
-  }
+  const statusCode = envelope?.statusCode ?? httpStatus * 100
+  const refused = {
+    kind: 'refused',
+    statusCode,
+    httpStatus,
+    message: envelope?.message || `HTTP ${httpStatus}`,
+  } as const
+  const httpCause = HTTP_CAUSES[httpStatus]
+  if (httpCause !== undefined) return { ...refused, cause: httpCause }
+  const failure = httpStatus === 200 && envelope && readFailureOf(result, envelope, classifyCall(statusCode))
+  const cause = failure && CAUSES[failure.kind]
+  if (!cause) return null
+  const { retryAfterMs } = failure
+  return { ...refused, cause, ...(retryAfterMs !== undefined && { retryAfterMs }) }
 }
 
 /**
- * Null for an answer that settles nothing: without a tag, or created without the id or a cost. Nothing is
- * created for nothing, so the service's own list is asked what it took.
+ * Null for an answer that settles nothing: without a tag, or created without an id or a cost. Nothing is
+ * created for nothing: the list decides.
  */
 function toAnswer(task: TaskReply): TaskAnswer | null {
   const { tag, id, statusCode, message, costMicros } = task

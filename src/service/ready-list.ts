@@ -1,10 +1,8 @@
 /** The lists of tasks whose results wait to be fetched: one for each function of a store, and one for all. */
-
 import { ConfigurationError } from '../errors.ts'
 import { isNotOffered } from './answer.ts'
 import type { Dialect } from './dialect.ts'
-import { readTag } from './envelope.ts'
-import { isObject, readIdentifier, readTimestamp } from './fields.ts'
+import { isObject, readIdentifier, readTag, readTimestamp } from './fields.ts'
 import { findRule, type ServiceFunction, type Store } from './functions.ts'
 import { rowsOf } from './replies.ts'
 import type { Transport } from './transport.ts'
@@ -15,14 +13,12 @@ export type ReadyRow = NonNullable<ReturnType<typeof readReadyRow>>
 /** The rows that can be fetched, and how many were dropped because they cannot. */
 export type ReadyList = ReadyRow[] & { readonly dropped: number }
 
-const MAX_NAME_LENGTH = 100
-
 /** docs/service.md: tasks_ready limits. A list this long, dropped rows included, may have more behind it. */
 export const MAX_READY_ROWS = 1000
 
 /**
- * Lists ready tasks, oldest first. Rows without an id or a path, or whose path leaves the service or names
- * another id, are dropped and counted in `dropped`.
+ * Lists ready tasks, oldest first. Rows that cannot be fetched are dropped: without an id or a path, or with
+ * one that leads elsewhere.
  * @throws ConfigurationError for a function that the store does not have; what `callFree` throws
  */
 export async function listReady(transport: Transport, store: Store, fn: ServiceFunction): Promise<ReadyList> {
@@ -33,9 +29,8 @@ export async function listReady(transport: Transport, store: Store, fn: ServiceF
 }
 
 /**
- * Lists ready tasks of all functions of both stores at once: one call instead of up to eight. Null where the
- * service does not offer it (docs/service.md: one ready list), which is asked once: the function remembers
- * it.
+ * Lists those of all functions at once, instead of up to eight calls. Null where the service does not offer
+ * it (docs/service.md: one ready list), which is asked once.
  */
 export function commonReadyList(transport: Transport): () => Promise<ReadyList | null> {
   let isOffered = true
@@ -60,14 +55,13 @@ async function fetchReady(transport: Transport, path: string): Promise<ReadyList
 
 function readReadyRow(value: unknown, { toOurs }: Dialect) {
   if (!isObject(value)) return null
-  const readPath = (endpoint: unknown) => {
-    const path = readResultPath(endpoint)
-    return path && toOurs(path)
-  }
-  const [advanced, html] = [readPath(value.endpoint_advanced), readPath(value.endpoint_html)]
   const id = readIdentifier(value.id, 64)
+  const [advanced, html] = [value.endpoint_advanced, value.endpoint_html].map((sent) => {
+    const path = readResultPath(sent)
+    return path && toOurs(path)
+  })
   const path = advanced ?? html
-  if (id === null || path === null || !path.endsWith(`/${id}`)) return null
+  if (id === null || !path?.endsWith(`/${id}`)) return null
   return {
     /** Of the task, the service's own. */
     id,
@@ -76,13 +70,13 @@ function readReadyRow(value: unknown, { toOurs }: Dialect) {
     /** Where the result is fetched, in advanced form where there is one; a path in our words. */
     path,
     /** The form of the result at `path`. */
-    kind: advanced === null ? ('html' as const) : ('advanced' as const),
+    kind: path === advanced ? ('advanced' as const) : ('html' as const),
     /** Where the raw pages are fetched; null when the service does not offer them. */
     htmlPath: html?.endsWith(`/${id}`) ? html : null,
     /** The store, as the service calls it. */
-    se: readIdentifier(value.se, MAX_NAME_LENGTH),
+    se: readIdentifier(value.se, 100),
     /** Kind of the search, such as `organic`. */
-    seType: readIdentifier(value.se_type, MAX_NAME_LENGTH),
+    seType: readIdentifier(value.se_type, 100),
     /** UTC, to the second. */
     datePosted: readTimestamp(value.date_posted),
   }
@@ -90,6 +84,5 @@ function readReadyRow(value: unknown, { toOurs }: Dialect) {
 
 /** A path below `/v3/` on the service's own origin; null for anything that could lead elsewhere. */
 export function readResultPath(value: unknown): string | null {
-  if (typeof value !== 'string' || value.length > 500) return null
-  return /^\/v3(\/[\w-]+)+$/.test(value) ? value : null
+  return typeof value === 'string' && value.length <= 500 && /^\/v3(\/[\w-]+)+$/.test(value) ? value : null
 }

@@ -1,39 +1,35 @@
 /** What the endpoints that return one list have in common. */
-
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { z } from 'zod'
-
 import { RejectedError, UnreadableError } from '../errors.ts'
+import type { Reply } from './answer.ts'
 import { storeOfName } from './dialect.ts'
 import { isObject, readTimestamp, readWith } from './fields.ts'
-import { describeMiscount } from './refused-items.ts'
+import { describeMiscount } from './items.ts'
 import { classifyStatus } from './status-codes.ts'
-import type { FreeCall, Reply, Transport } from './transport.ts'
+import type { FreeCall, Transport } from './transport.ts'
 
-const RESULT_PATH = ['tasks', 0, 'result']
 const ROWS_A_TURN = 5_000
+
+/** The path of a row in the answer, and the answer, for messages. */
+const atRow = ({ method, path }: FreeCall, index: number) =>
+  [['tasks', 0, 'result', index], `The answer to ${method} ${path}`] as const
 
 /**
  * Makes a free call and reads its rows, all of them or none.
- * @throws RejectedError when the service refuses it; UnreadableError with the path of a bad field; what
- *   `callFree` throws
+ * @throws RejectedError when the service refuses it; UnreadableError with the path of a bad field
  */
 export async function fetchRows<T>(transport: Transport, call: FreeCall, row: z.ZodType<T>): Promise<T[]> {
-  const what = `${call.method} ${call.path}`
   const rows = wholeRowsOf(await transport.callFree(call), call)
-  return rows.map((sent, index) => readWith(row, sent, [...RESULT_PATH, index], `The answer to ${what}`))
+  return rows.map((sent, index) => readWith(row, sent, ...atRow(call, index)))
 }
 
-/**
- * Makes a free call and reads its rows; those that cannot be read are left out, unless it is all of them.
- * @throws as `fetchRows` does
- */
+/** As `fetchRows`; rows that cannot be read are left out, unless it is all of them. */
 export async function fetchReadableRows<T>(
   transport: Transport,
   call: FreeCall,
   row: z.ZodType<T>,
 ): Promise<T[]> {
-  const what = `${call.method} ${call.path}`
   const sent = wholeRowsOf(await transport.callFree(call), call)
   const read: T[] = []
   for (const [index, each] of sent.entries()) {
@@ -42,15 +38,11 @@ export async function fetchReadableRows<T>(
     const parsed = row.safeParse(each)
     if (parsed.success) read.push(parsed.data)
   }
-  if (read.length === 0 && sent.length > 0)
-    readWith(row, sent[0], [...RESULT_PATH, 0], `The answer to ${what}`)
+  if (read.length === 0 && sent.length > 0) readWith(row, sent[0], ...atRow(call, 0))
   return read
 }
 
-/**
- * The raw rows of a list that stands for all that there is: what it lacks would be taken for not created, or
- * be deleted.
- */
+/** The rows of a list that stands for all there is: what it lacks would be taken for not created. */
 function wholeRowsOf(reply: Reply, call: FreeCall): unknown[] {
   const what = `${call.method} ${call.path}`
   const other = findOther(reply.task?.data, call)
@@ -83,18 +75,15 @@ function isOther(asked: unknown, said: unknown): boolean {
   return ['string', 'number', 'boolean'].includes(typeof said) && String(said) !== String(asked)
 }
 
-/**
- * The raw rows of a reply. A null result is an empty list only when the service also counts 0: a list cut
- * short must not pass for an empty one.
- */
-export function rowsOf(reply: Reply, what: string): unknown[] {
-  const statusClass = classifyStatus(reply.statusCode)
+/** The raw rows of a reply. Null is an empty list only with a count of 0, and no list cut short. */
+export function rowsOf({ statusCode, message, task }: Reply, what: string): unknown[] {
+  const statusClass = classifyStatus(statusCode)
   if (statusClass === 'no_results') return []
   if (statusClass !== 'ok') {
-    throw new RejectedError(`${what} was refused: ${reply.message} (${reply.statusCode}).`, reply.statusCode)
+    throw new RejectedError(`${what} was refused: ${message} (${statusCode}).`, statusCode)
   }
-  const result = reply.task?.result ?? null
+  const result = task?.result ?? null
   if (Array.isArray(result)) return result
-  if (result === null && reply.task?.resultCount === 0) return []
+  if (result === null && task?.resultCount === 0) return []
   throw new UnreadableError(`${what} was answered without its list of results.`, 'tasks[0].result')
 }

@@ -1,11 +1,9 @@
 /** What is asked of the service, checked before it is sent: a request that breaks a rule costs nothing. */
-
 import { z } from 'zod'
-
 import { ConfigurationError } from '../errors.ts'
-import { formatTimestamp } from './fields.ts'
+import { formatTimestamp, toWireName } from './fields.ts'
 
-const MAX_SHOWN_LENGTH = 80
+const DAY_MS = 86_400_000
 /** The clocks of the service and of this machine may differ by this much; in between, the service decides. */
 const CLOCK_SKEW_MS = 60 * 60_000
 
@@ -20,26 +18,28 @@ export function wholeUpTo(maximum: number) {
   return z.int(rule).min(1, rule).max(maximum, rule).optional()
 }
 
+export function textThat(rule: string, isFit: (text: string) => boolean) {
+  return z.string(rule).refine(isFit, rule)
+}
+
 /** A timestamp of a request; one that is no time at all is left to the rules of its range. */
 export function formatInstant(instant: Date): string {
   return Number.isNaN(instant.getTime()) ? String(instant) : formatTimestamp(instant)
 }
 
-export interface TimeRange {
-  readonly from: Date | undefined
-  readonly to: Date | undefined
-  readonly oldestMs: number
-  readonly nowMs: number
-}
-
 /**
- * A refinement of `datetime_from` and `datetime_to`.
- * @param allowed what the range must be within, for the message
+ * A refinement of `datetime_from` and `datetime_to`: within `days` of the service's present.
+ * @param allowed these days, for the message
  */
-export function refuseRange({ from, to, oldestMs, nowMs }: TimeRange, allowed: string) {
+export function refuseRange(
+  { from, to }: { readonly from?: Date | undefined; readonly to?: Date | undefined },
+  nowMs: number,
+  days: number,
+  allowed: string,
+) {
+  const oldestMs = nowMs - days * DAY_MS - CLOCK_SKEW_MS
   const isOutside = (instant: Date | undefined) =>
-    instant !== undefined &&
-    !(instant.getTime() >= oldestMs - CLOCK_SKEW_MS && instant.getTime() <= nowMs + CLOCK_SKEW_MS)
+    instant !== undefined && !(instant.getTime() >= oldestMs && instant.getTime() <= nowMs + CLOCK_SKEW_MS)
   return (_: unknown, context: z.core.$RefinementCtx) => {
     const refuse = (field: string, message: string) =>
       context.addIssue({ code: 'custom', path: [field], message })
@@ -49,35 +49,29 @@ export function refuseRange({ from, to, oldestMs, nowMs }: TimeRange, allowed: s
   }
 }
 
+type Request = Readonly<Record<string, unknown>>
+
 /** The first rule that a request breaks, as `field rule; it is value`; null when it breaks none. */
-export function describeProblem(
-  schema: z.ZodType,
-  request: Readonly<Record<string, unknown>>,
-): string | null {
+export function describeProblem(schema: z.ZodType, request: Request): string | null {
   const issue = schema.safeParse(request).error?.issues[0]
   if (issue === undefined) return null
-  const [field = 'the request'] = issue.path
-  const value = request[String(field)]
+  const field = String(issue.path[0] ?? 'the request')
+  const value = request[field]
   const shown = value === undefined ? 'is missing' : `is ${showValue(value)}`
-  return `${String(field)} ${issue.message}; it ${shown}`
+  return `${toWireName(field)} ${issue.message}; it ${shown}`
 }
 
 /** A caller in JavaScript may give what JSON cannot say. */
 function showValue(value: unknown): string {
   const text = ['bigint', 'function', 'symbol'].includes(typeof value) ? String(value) : JSON.stringify(value)
-  return text.slice(0, MAX_SHOWN_LENGTH)
+  return text.slice(0, 80)
 }
 
 /**
- * Refuses a request that breaks a rule of the specification.
- * @param what the call, for the message: method and path
+ * @param what method and path
  * @throws ConfigurationError with the field, its rule and its value
  */
-export function checkRequest(
-  schema: z.ZodType,
-  request: Readonly<Record<string, unknown>>,
-  what: string,
-): void {
+export function checkRequest(schema: z.ZodType, request: Request, what: string): void {
   const problem = describeProblem(schema, request)
   if (problem !== null) throw new ConfigurationError(`${what} was not sent: ${problem}.`)
 }

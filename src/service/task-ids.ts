@@ -1,33 +1,44 @@
-/** The account's own list of tasks: the only way to learn what a POST with a lost answer did. */
-
+/**
+ * The account's own list of tasks, the only way to learn what a POST with a lost answer did; and what each
+ * measures, by the parameters that were posted (spec: Task id history record).
+ */
 import { z } from 'zod'
-
-import { readServiceTime } from './diagnostics.ts'
 import { pathOfUrl } from './dialect.ts'
-import { readTag } from './envelope.ts'
 import {
   cleanText,
   cutDepth,
   ifReadable,
   isObject,
+  objectOf,
   readCost,
+  readTag,
   readTimestamp,
   textIfReadable,
   wireIdentifier,
+  wireRecord,
   wireTimestamp,
   wireValue,
 } from './fields.ts'
+import {
+  findRule,
+  LISTING_SEARCH,
+  type Priority,
+  SERVICE_FUNCTIONS,
+  type ServiceFunction,
+  type Store,
+} from './functions.ts'
+import { readServiceTime } from './lists.ts'
 import { fetchRows } from './replies.ts'
 import { checkRequest, formatInstant, refuseRange, rowOffset, wholeUpTo } from './requests.ts'
+import { decodeKeyword, joinCategory } from './subject.ts'
 import type { Transport } from './transport.ts'
 
 /** spec: Limits. A page this long may have more behind it. */
 export const MAX_TASK_ID_ROWS = 1000
-
 /** spec: Limits. The longest that a month and six of them can be: at the edge the service decides. */
-const MONTH_DAYS = 31
-const HALF_YEAR_DAYS = 184
-const DAY_MS = 86_400_000
+const MONTH = [31, 'the past month'] as const
+const HALF_YEAR = [184, 'the past six months'] as const
+/** Times in the list are so exact. */
 const SECOND_MS = 1000
 
 export interface TaskIdQuery {
@@ -49,44 +60,34 @@ export interface TaskIdQuery {
 export type TaskIdRow = z.output<typeof taskIdRow>
 
 /** The code as text or number, or a message. */
-function readStatus(value: unknown): string | null {
+function readStatus(value: unknown): string {
   const text = typeof value === 'number' ? String(value) : value
-  return typeof text === 'string' ? cleanText(text, 500) : null
+  return typeof text === 'string' ? cleanText(text, 500) : ''
 }
 
-const taskIdRow = z
-  .object({
-    id: wireIdentifier,
-    url: textIfReadable(2000),
-    datetime_posted: wireValue(readTimestamp, 'it is not a timestamp'),
-    datetime_done: wireTimestamp,
-    status: ifReadable(readStatus),
-    cost: ifReadable(readCost),
-    metadata: z.unknown().optional(),
-  })
-  .transform((row) => ({
-    /** Of the task, the service's own. */
-    id: row.id,
-    /** UTC, to the second. */
-    datetimePosted: row.datetime_posted,
-    /** UTC, to the second; null while the task is not finished. */
-    datetimeDone: row.datetime_done,
-    /** The task's status code, or the message that some answers hold instead. */
-    status: row.status ?? '',
-    /** Net after refund, micro-dollars; null when missing, or no cost. */
-    costMicros: row.cost,
-    /** Ours, out of `metadata`. */
-    tag: isObject(row.metadata) ? readTag(row.metadata.tag) : null,
-    /** The parameters as posted; null when they were not asked for, or are older than a month. */
-    metadata: readMetadata(row.metadata),
-    /** Path of the call that made the task, in our words. */
-    url: row.url,
-  }))
-
-function readMetadata(value: unknown): Readonly<Record<string, unknown>> | null {
-  const metadata = cutDepth(value)
-  return isObject(metadata) ? metadata : null
-}
+const taskIdRow = wireRecord({
+  /** Of the task, the service's own. */
+  id: wireIdentifier,
+  /** Path of the call that made the task, in our words. */
+  url: textIfReadable(2000),
+  /** UTC, to the second. */
+  datetimePosted: wireValue(readTimestamp, 'it is not a timestamp'),
+  /** UTC, to the second; null while the task is not finished. */
+  datetimeDone: wireTimestamp,
+  /** The task's status code, or the message that some answers hold instead. */
+  status: ifReadable(readStatus),
+  cost: ifReadable(readCost),
+  metadata: z.unknown().optional(),
+}).transform(({ cost, metadata, ...row }) => ({
+  ...row,
+  status: row.status ?? '',
+  /** Net after refund, micro-dollars; null when missing, or no cost. */
+  costMicros: cost,
+  /** Ours. */
+  tag: readTag(objectOf(metadata).tag),
+  /** The parameters as posted; null when they were not asked for, or are older than a month. */
+  metadata: isObject(metadata) ? (cutDepth(metadata) as Readonly<Record<string, unknown>>) : null,
+}))
 
 /** By the clock of the service, to the second. */
 export interface ListEnd {
@@ -96,45 +97,122 @@ export interface ListEnd {
 }
 
 /**
- * Up to when the list can be asked: `unlistedMs` before the service's present at the most. The service
- * refuses a range that ends at its present or after it (docs/service.md: end of id_list), and its clocks
- * differ a little. The present is cut to the second, which counts as one of it.
- * @throws what `readServiceTime` throws
+ * Up to when the list can be asked: a range that ends at the service's present is refused (docs/service.md:
+ * end of id_list), and its clocks differ a little. The present is cut to the second.
  */
 export async function readListEnd(transport: Transport): Promise<ListEnd> {
   const present = await readServiceTime(transport)
   return { present, listedTo: new Date(present.getTime() - Math.max(0, transport.unlistedMs - SECOND_MS)) }
 }
 
-const fields = z.object({ limit: wholeUpTo(MAX_TASK_ID_ROWS), offset: rowOffset })
+const page = z.object({ limit: wholeUpTo(MAX_TASK_ID_ROWS), offset: rowOffset })
 
 /**
- * One page of the account's tasks of all functions, finished or not. A row that cannot be read fails the
- * whole page, because a scan with holes would prove nothing.
+ * One page of the account's tasks, finished or not. A row that cannot be read fails the page: a scan with
+ * holes would prove nothing.
  * @throws ConfigurationError when the query breaks a rule; what `fetchRows` throws
  */
 export async function listTaskIds(transport: Transport, query: TaskIdQuery): Promise<TaskIdRow[]> {
   const path = '/v3/app_data/id_list'
-  const { from, to, includeMetadata } = query
-  const [days, allowed] = includeMetadata
-    ? [MONTH_DAYS, 'the past month']
-    : [HALF_YEAR_DAYS, 'the past six months']
-  const nowMs = transport.nowMs()
-  const range = { from, to, nowMs, oldestMs: nowMs - days * DAY_MS }
+  const { from, to, includeMetadata, limit, offset, sort } = query
   const request = {
     datetime_from: formatInstant(from),
     datetime_to: formatInstant(to),
-    limit: query.limit,
-    offset: query.offset,
-    sort: query.sort,
+    ...{ limit, offset, sort },
     include_metadata: includeMetadata,
   }
-  checkRequest(fields.superRefine(refuseRange(range, allowed)), request, `POST ${path}`)
-  const rows = await fetchRows(
-    transport,
-    { kind: 'id_list', method: 'POST', path, body: [request] },
-    taskIdRow,
-  )
-  const { toOurs } = transport.dialect
-  return rows.map((row) => ({ ...row, url: row.url && toOurs(pathOfUrl(row.url)) }))
+  const [days, allowed] = includeMetadata ? MONTH : HALF_YEAR
+  const range = refuseRange({ from, to }, transport.nowMs(), days, allowed)
+  checkRequest(page.superRefine(range), request, `POST ${path}`)
+  const call = { kind: 'id_list', method: 'POST', path, body: [request] } as const
+  const rows = await fetchRows(transport, call, taskIdRow)
+  return rows.map((row) => ({ ...row, url: row.url && transport.dialect.toOurs(pathOfUrl(row.url)) }))
+}
+
+export interface PostedTask {
+  readonly store: Store
+  readonly function: ServiceFunction | typeof LISTING_SEARCH
+  /**
+   * The keyword as a person types it, the app's id, the collection, or what a search in listings asked for.
+   */
+  readonly subject: string
+  /** Of a chart, with the age that it is for. */
+  readonly category: string | null
+  readonly locationCode: number
+  readonly languageCode: string
+  readonly priority: Priority
+  readonly depth: number | null
+}
+
+const MAKING_PATH =
+  /^\/v3\/app_data\/(ios_store|android_store)\/(?:(\w+)\/task_post|app_listings\/search\/live)$/
+/** No keyword, app id or collection is longer as posted. */
+const name = textIfReadable(2100)
+/** The service may give a number as text. */
+const wholeNumber = z.coerce.number().int().positive()
+
+const parameters = wireRecord({
+  keyword: name,
+  appId: name,
+  appCollection: name,
+  appCategory: name,
+  ageRating: name,
+  locationCode: wholeNumber,
+  languageCode: z.string().min(1).max(50),
+  priority: z.coerce
+    .number()
+    .pipe(z.literal([1, 2]))
+    .catch(1),
+  depth: wholeNumber.nullable().catch(null),
+})
+
+/** Null when the row does not say what was asked for, such as a task that is older than a month. */
+export function readPostedTask({ url, metadata }: Pick<TaskIdRow, 'url' | 'metadata'>): PostedTask | null {
+  const [, store, called] = MAKING_PATH.exec(url ?? '') ?? []
+  if (store === undefined || !isObject(metadata)) return null
+  return called === undefined
+    ? readLiveCall(store as Store, metadata)
+    : readTask(store as Store, called, metadata)
+}
+
+/** A search in listings has no place and no language. */
+function readLiveCall(store: Store, metadata: Readonly<Record<string, unknown>>): PostedTask {
+  const none = { category: null, locationCode: 0, languageCode: '', priority: 1, depth: null } as const
+  return { store, function: LISTING_SEARCH, subject: describeQuery(metadata), ...none }
+}
+
+function readTask(store: Store, called: string, metadata: unknown): PostedTask | null {
+  const fn = SERVICE_FUNCTIONS.find((known) => known === called)
+  const posted = parameters.safeParse(metadata).data
+  if (fn === undefined || posted === undefined) return null
+  const { keyword, appId, appCollection, appCategory, ageRating, depth, ...asked } = posted
+  const subjects: Readonly<Record<ServiceFunction, string | null>> = {
+    app_searches: keyword && decodeKeyword(keyword),
+    app_list: appCollection,
+    app_info: appId,
+    app_reviews: appId,
+  }
+  const subject = subjects[fn]
+  const rule = findRule(store, fn)
+  if (rule === null || subject === null) return null
+  return {
+    store,
+    function: fn,
+    subject,
+    category: fn === 'app_list' ? joinCategory(appCategory, ageRating) : null,
+    ...asked,
+    depth: rule.maximumDepth === null ? null : (depth ?? rule.defaultDepth),
+  }
+}
+
+/** What an answer adds to the parameters of a search in listings. */
+const NO_QUERY = ['api', 'function', 'se', 'se_type', 'tag']
+const MAX_QUERY_CHARACTERS = 500
+
+/** What a search in listings asks for, in words. */
+export function describeQuery(wire: Readonly<Record<string, unknown>>): string {
+  const words = Object.entries(wire)
+    .filter(([field, value]) => value != null && !NO_QUERY.includes(field))
+    .map(([field, value]) => `${field}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
+  return cleanText(words.join(' ') || 'all', MAX_QUERY_CHARACTERS)
 }

@@ -1,33 +1,46 @@
-/** The result of one task, still unparsed, or why there is none yet or ever. */
-
+/** The result of one task, fetched or delivered, or why there is none yet or ever. */
+import { gunzipSync } from 'node:zlib'
+import { z } from 'zod'
 import { ConfigurationError, RejectedError, UnavailableError, UnreadableError } from '../errors.ts'
-import type { TaskReply } from './envelope.ts'
-import { isObject } from './fields.ts'
+import { isOvercrowded, OVERSIZED, parseBody, type Reply, type TaskReply, toReply } from './answer.ts'
+import { MAX_BODY_BYTES } from './exchange.ts'
+import {
+  objectOf,
+  optional,
+  optionalCount,
+  optionalName,
+  optionalUrl,
+  wireCode,
+  wireRecord,
+  wireText,
+} from './fields.ts'
 import { hasForm, type ResultForm, type ServiceFunction, type Store } from './functions.ts'
 import { readResultPath } from './ready-list.ts'
 import { classifyStatus, type StatusClass } from './status-codes.ts'
-import type { Reply, Transport } from './transport.ts'
+import type { Transport } from './transport.ts'
 
-/** The code under which the service has said "No Search Results" too. */
-const INVALID_FIELD = 40501
+/** What an answer says of itself, as sent. */
+interface SentBack {
+  /** The parameters of the task. */
+  readonly echo: unknown
+  /** The path by which the answer was got, in segments. */
+  readonly path: unknown
+}
 
-export type ResultOutcome = Done | Undone
+/** 40601, 40602: keep waiting. */
+interface Pending {
+  readonly kind: 'pending'
+  readonly statusCode: number
+}
 
-type Undone =
-  /** 40601, 40602: keep waiting. */
-  | { readonly kind: 'pending'; readonly statusCode: number }
-  /** 40101, 40103, 40401, 40403 and other 4xxxx: the caller decides by code. */
-  | {
-      readonly kind: 'failed'
-      readonly statusCode: number
-      readonly message: string
-      /** The parameters of the task as the answer repeats them, as sent. */
-      readonly echo: unknown
-      /** As sent: the path by which the answer was got, in segments. */
-      readonly path: unknown
-    }
+/** 40101, 40103, 40401, 40403 and other 4xxxx: the caller decides by code. */
+interface Failed {
+  readonly kind: 'failed'
+  readonly statusCode: number
+  readonly message: string
+}
 
-interface Done {
+interface Done extends Pick<Reply, 'answeredAt' | 'rawBytes'> {
   readonly kind: 'done'
   /** The service's own id of the task. */
   readonly serviceId: string
@@ -37,17 +50,30 @@ interface Done {
   readonly statusCode: 20000 | 40102
   /** `result[0]` as sent; null with 40102, unless it has items nevertheless. */
   readonly result: unknown
-  /** The parameters of the task as the answer repeats them, as sent. */
-  readonly echo: unknown
-  /** As sent: the path by which the answer was got, in segments. */
-  readonly path: unknown
   /** How many elements `result` has. */
   readonly results: number
-  /** By the clock of the service; null when the answer does not say. */
-  readonly answeredAt: Date | null
-  /** Size of the whole answer. */
-  readonly rawBytes: number
 }
+
+export type ResultOutcome = Pending | (Failed & SentBack) | (Done & SentBack)
+
+/** A result that is read. */
+export type TaskOutcome<T> =
+  | Pending
+  | Failed
+  | ({
+      readonly kind: 'done'
+      /** The service's own. */
+      readonly id: string
+      /** 20000, or 40102 when the store found nothing. */
+      readonly statusCode: 20000 | 40102
+      /** The path of the call in segments, the last one the id; null when missing. */
+      readonly path: readonly string[] | null
+      /** The parameters that the task was posted with. */
+      readonly data: TaskEcho
+      /** Null with 40102. */
+      readonly result: T | null
+      // A cost of the answer is none: the task was paid for at posting.
+    } & Pick<TaskReply, 'message' | 'timeSeconds' | 'costMicros' | 'resultCount'>)
 
 /** A path out of the ready list, or a task to ask for by its id. */
 export type ResultAddress = string | TaskAddress
@@ -61,54 +87,68 @@ export interface TaskAddress {
   readonly form?: ResultForm
 }
 
-/** What an answer of task_get means; one that is done holds the task as it came. */
-export type FetchedTask = Undone | (Done & { readonly task: TaskReply })
-
 /**
- * Fetches one result. A cost in the answer is never a new charge, and is not given on.
- * @param read what to keep of the outcome, as `callFree` has it
+ * @param read what to keep of the outcome, as `callFree` has it; one that is done has its `task`
  * @param maxBytes the largest answer that is read; left out: that of any call
  * @throws UnreadableError when the answer is for another task, or done without a result; ConfigurationError
- *   for a form that the function does not have; what `callFree` throws
+ *   for a form that the function does not have
  */
-export function getResult<Read = ResultOutcome>(
+export async function getResult<Read = ResultOutcome>(
   transport: Transport,
   address: ResultAddress,
-  read: (outcome: ResultOutcome) => Read = (outcome) => outcome as Read,
-  maxBytes?: number,
-): Promise<Read> {
-  return fetchTask(transport, address, (fetched) => read(toOutcome(fetched)), maxBytes)
-}
-
-/** What an answer means, without the task as it came. */
-export function toOutcome(fetched: FetchedTask): ResultOutcome {
-  if (fetched.kind !== 'done') return fetched
-  const { task: _, ...outcome } = fetched
-  return outcome
-}
-
-/** As `getResult`, with the task that was answered. */
-export async function fetchTask<Read>(
-  transport: Transport,
-  address: ResultAddress,
-  read: (fetched: FetchedTask) => Read,
+  read: (outcome: ResultOutcome, task: TaskReply | null) => Read = (outcome) => outcome as Read,
   maxBytes?: number,
 ): Promise<Read> {
   const path = toPath(address)
   const askedId = path.slice(path.lastIndexOf('/') + 1)
-  const call = { kind: 'task_get', method: 'GET', path, ...(maxBytes && { maxBytes }) } as const
-  return transport.callFree(call, (reply) => read(readReply(reply, askedId, `GET ${path}`)))
+  const call = { kind: 'task_get', method: 'GET', path, maxBytes } as const
+  return transport.callFree(call, (reply) => read(readReply(reply, askedId, `GET ${path}`), reply.task))
 }
 
-/**
- * What an answer says of a task.
- * @param what the call that was answered, for messages
- * @throws UnreadableError when it is for another task, or done without a result; UnavailableError when it
- *   says nothing
- */
-export function readReply(reply: Reply, id: string, what: string): FetchedTask {
-  if (reply.task !== null) checkId(reply.task, id, what)
-  return readOutcome(reply, what)
+/** As `getResult`, and read. @throws UnreadableError with the path of a field that breaks the contract */
+export function getParsed<T>(
+  transport: Transport,
+  address: TaskAddress,
+  parse: (result: unknown) => T,
+): Promise<TaskOutcome<T>> {
+  return getResult(transport, address, (outcome, task): TaskOutcome<T> => {
+    if (outcome.kind === 'pending') return outcome
+    if (outcome.kind === 'failed') {
+      const { kind, statusCode, message } = outcome
+      return { kind, statusCode, message }
+    }
+    const { kind, serviceId: id, statusCode, result } = outcome
+    const { message, timeSeconds, costMicros, resultCount, path, data } = task as TaskReply
+    return {
+      ...{ kind, id, statusCode, message, timeSeconds, costMicros, resultCount },
+      path: segments.safeParse(path).data ?? null,
+      // Nothing hangs on the echo: one that cannot be read is empty.
+      data: echo.safeParse(data).data ?? echo.parse({}),
+      result: result === null ? null : parse(result),
+    }
+  })
+}
+
+const segments = z.array(z.string())
+
+/** The parameters of a task as the service echoes them, by our names (docs/service.md: Task data echo). */
+export type TaskEcho = z.output<typeof echo>
+
+const echoed = {
+  ...each(optionalName, ['api', 'function', 'se', 'seType', 'device', 'os', 'tag', 'postbackData']),
+  ...each(optionalName, ['appId', 'appCollection', 'appCategory', 'ageRating', 'sortBy']),
+  // Null where the task gave a code; codes are there also where it gave a name.
+  ...each(optionalName, ['locationName', 'languageName', 'languageCode']),
+  ...each(optionalCount, ['rating', 'depth', 'priority']),
+  ...each(optionalUrl, ['postbackUrl', 'pingbackUrl']),
+  locationCode: optional(wireCode),
+  /** As posted, so encoded. */
+  keyword: wireText(2_500),
+}
+const echo = wireRecord(echoed)
+
+function each<Name extends string, T>(schema: T, names: readonly Name[]) {
+  return Object.fromEntries(names.map((name) => [name, schema])) as Readonly<Record<Name, T>>
 }
 
 function toPath(address: ResultAddress): string {
@@ -125,6 +165,39 @@ function pathOf({ store, fn, id, form = 'advanced' }: TaskAddress): string {
   throw new ConfigurationError(`${endpoint} does not exist: ${store} gives no ${form} results of ${fn}.`)
 }
 
+/** The code under which the service has said "No Search Results" too. */
+const INVALID_FIELD = 40501
+
+/** What was found of a task that was posted well: nothing, by its code or in its words alone. */
+function classifyResult(statusCode: number, message: string): StatusClass {
+  const saysNothingFound = statusCode === INVALID_FIELD && /^no search results\b/i.test(message)
+  return saysNothingFound ? 'no_results' : classifyStatus(statusCode)
+}
+
+/** What an answer says of the task with this id; `what` is the call that was answered, for messages. */
+function readReply(reply: Reply, id: string, what: string): ResultOutcome {
+  const { statusCode, message, task } = reply
+  if (task !== null) checkId(task, id, what)
+  const sentBack = { echo: task?.data ?? null, path: task?.path ?? null }
+  const statusClass = classifyResult(statusCode, message)
+  switch (statusClass) {
+    case 'pending':
+      return { kind: 'pending', statusCode }
+    case 'rejected':
+      return { kind: 'failed', statusCode, message, ...sentBack }
+    case 'store_failed':
+      // The caller pays for another attempt, so the task itself has to say so.
+      if (task !== null) return { kind: 'failed', statusCode, message, ...sentBack }
+      break
+    case 'ok':
+    case 'no_results':
+      if (task !== null) return { ...readDone(reply, task, statusClass, what), ...sentBack }
+  }
+  throw new UnavailableError(
+    `${what} was answered with ${statusCode} ${message}, which says nothing about the task.`,
+  )
+}
+
 /** An answer for another task decides nothing about this one; one without a result may carry no id at all. */
 function checkId(task: TaskReply, askedId: string, what: string): void {
   const mayLackId = ['pending', 'rejected'].includes(classifyStatus(task.statusCode))
@@ -135,52 +208,53 @@ function checkId(task: TaskReply, askedId: string, what: string): void {
   )
 }
 
-/**
- * What was found of a task that was posted well: nothing, whether it says so by its code or in its words
- * alone.
- */
-function classifyResult(statusCode: number, message: string): StatusClass {
-  const saysNothingFound = statusCode === INVALID_FIELD && /^no search results\b/i.test(message)
-  return saysNothingFound ? 'no_results' : classifyStatus(statusCode)
-}
-
-function readOutcome(reply: Reply, what: string): FetchedTask {
-  const { statusCode, message, task } = reply
-  switch (classifyResult(statusCode, message)) {
-    case 'pending':
-      return { kind: 'pending', statusCode }
-    case 'store_failed':
-      // The caller pays for another attempt, so the task itself has to say so.
-      if (task !== null) return { kind: 'failed', statusCode, message, echo: task.data, path: task.path }
-      break
-    case 'rejected':
-      return { kind: 'failed', statusCode, message, echo: task?.data ?? null, path: task?.path ?? null }
-    case 'ok':
-    case 'no_results':
-      if (task !== null) return readDone(task, reply, what)
-      break
-  }
-  throw new UnavailableError(
-    `${what} was answered with ${statusCode} ${message}, which says nothing about the task.`,
-  )
-}
-
-function hasItems(result: unknown): boolean {
-  return isObject(result) && Array.isArray(result.items) && result.items.length > 0
-}
-
-function readDone(task: TaskReply, { rawBytes, answeredAt }: Reply, what: string): FetchedTask {
-  const serviceId = task.id
+function readDone(
+  { rawBytes, answeredAt }: Reply,
+  { id: serviceId, tag, result: sent }: TaskReply,
+  statusClass: 'ok' | 'no_results',
+  what: string,
+): Done {
   if (serviceId === null) throw new UnreadableError(`${what} was answered without an id.`, 'tasks[0].id')
-  const { tag, data: echo, path } = task
-  const sent: readonly unknown[] = Array.isArray(task.result) ? task.result : []
-  const [result = null] = sent
-  const about = { serviceId, tag, echo, path, results: sent.length, rawBytes, answeredAt, task }
-  const done = { kind: 'done', ...about } as const
-  if (classifyResult(task.statusCode, task.message) === 'no_results')
-    return { ...done, statusCode: 40102, result: hasItems(result) ? result : null }
-  if (result == null) {
-    throw new UnreadableError(`${what} says that the task is done, but holds no result.`, 'tasks[0].result')
+  const all: readonly unknown[] = Array.isArray(sent) ? sent : []
+  const [result = null] = all
+  const done = { kind: 'done', serviceId, tag, results: all.length, rawBytes, answeredAt } as const
+  if (statusClass === 'no_results') {
+    const { items } = objectOf(result)
+    return { ...done, statusCode: 40102, result: Array.isArray(items) && items.length > 0 ? result : null }
   }
-  return { ...done, statusCode: 20000, result }
+  if (result !== null) return { ...done, statusCode: 20000, result }
+  throw new UnreadableError(`${what} says that the task is done, but holds no result.`, 'tasks[0].result')
+}
+
+/** A search of 100 apps: unpacked in one piece, it takes half the time that it takes in pieces of 16 KiB. */
+const USUAL_BYTES = 64 * 1024
+
+/**
+ * Reads the body of a postback, compressed or not: what task_get would answer (docs/service.md: postback
+ * body).
+ * @param id of the task that it was sent for, from its URL
+ * @param maxBytes the most that a result of the task can have
+ * @throws UnreadableError when it is larger or no answer for this task; UnavailableError when it says nothing
+ */
+export function readPostback(body: Buffer, id: string, maxBytes = MAX_BODY_BYTES): ResultOutcome {
+  const json = unpack(body, maxBytes)
+  if (json.byteLength > maxBytes || isOvercrowded(json))
+    throw new UnreadableError(`The postback of ${id} is larger than its result can be.`, OVERSIZED)
+  const envelope = parseBody(json)
+  if (envelope?.tasks.length !== 1) {
+    throw new UnreadableError(`The postback of ${id} is no answer of the service for one task.`, 'tasks')
+  }
+  return readReply(toReply(envelope, json.byteLength, null), id, `The postback of ${id}`)
+}
+
+/** By its first two bytes: a proxy may have unpacked it and left the header, or the other way round. */
+function unpack(body: Buffer, maxOutputLength: number): Buffer {
+  if (body[0] !== 0x1f || body[1] !== 0x8b) return body
+  try {
+    return gunzipSync(body, { maxOutputLength, chunkSize: USUAL_BYTES })
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'ERR_BUFFER_TOO_LARGE')
+      throw new UnreadableError('The postback cannot be unpacked.', 'tasks', { cause })
+    throw new UnreadableError(`The postback holds more than ${maxOutputLength} bytes.`, OVERSIZED, { cause })
+  }
 }

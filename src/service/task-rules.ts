@@ -1,11 +1,5 @@
-/**
- * A task as it is posted, and its rules by store and function (spec: Task posting; docs/service.md: depth
- * rules by function). They look at the task as it is posted, so that lengths and names are those of the
- * specification.
- */
-
+/** A task as it is posted, by whose lengths and names its rules go (spec: Task posting). */
 import { z } from 'zod'
-
 import { readIdentifier, toWireName } from './fields.ts'
 import {
   AGE_RATINGS,
@@ -17,8 +11,8 @@ import {
   type ServiceFunction,
   type Store,
 } from './functions.ts'
-import { encodeKeyword } from './keyword.ts'
-import { wholeUpTo } from './requests.ts'
+import { textThat, wholeUpTo } from './requests.ts'
+import { encodeKeyword } from './subject.ts'
 
 /** One task as a person thinks of it; the location is named in one way, by code or by name. */
 export interface TaskToPost {
@@ -31,15 +25,9 @@ export interface TaskToPost {
   readonly subject: string
   /** App category, app_list only. Default: all. */
   readonly category?: string
-  /**
-   * Apps for children of an age alone: app_list of android_store, in the category `family` alone. Default:
-   * all.
-   */
+  /** For children of an age: app_list of android_store, in the category `family` alone. Default: all. */
   readonly ageRating?: AgeRating
-  /**
-   * app_reviews only: `most_recent` or `most_helpful` in ios_store, `newest` or `most_relevant` in
-   * android_store. Default: the latter.
-   */
+  /** app_reviews only, one of `REVIEW_ORDERS`. Default: the second of them. */
   readonly sortBy?: string
   /** Reviews with so many stars alone, 1 to 5: app_reviews of android_store only. Default: all. */
   readonly rating?: number
@@ -55,9 +43,7 @@ export interface TaskToPost {
   readonly priority?: Priority
   /** Results to fetch, only for functions that have a depth: `FUNCTION_RULES` says which, and up to what. */
   readonly depth?: number
-  /**
-   * Receives the result by POST; `$id` and `$tag` in it are replaced (spec: Events). Needs `postbackData`.
-   */
+  /** Receives the result; `$id` and `$tag` in it are replaced (spec: Events). Needs `postbackData`. */
   readonly postbackUrl?: string
   /** The form of the posted result: `advanced`, or in android_store also `html`. */
   readonly postbackData?: ResultForm
@@ -67,12 +53,12 @@ export interface TaskToPost {
 
 /** spec: Limits */
 const MAX_KEYWORD_CHARACTERS = 700
-const MAX_TAG_LENGTH = 255
 const MAX_NAME_LENGTH = 255
 /** spec: Reference records. The names are those of the country itself and of every place in it. */
 const UNSUPPORTED_LOCATION_CODES = [2643, 2112]
 const UNSUPPORTED_LOCATION_NAME = /(^|,)\s*(russia|russian federation|belarus)\s*$/i
 const UNSUPPORTED_LOCATION_RULE = 'must not be in Russia or Belarus, which the service does not support'
+const LOCATION_CODE_RULE = 'must be a whole number above 0'
 
 const POSTBACK_FORMS: Readonly<Record<Store, readonly ResultForm[]>> = {
   ios_store: ['advanced'],
@@ -80,28 +66,21 @@ const POSTBACK_FORMS: Readonly<Record<Store, readonly ResultForm[]>> = {
 }
 
 const NAME_RULE = `must be text of 1 to ${MAX_NAME_LENGTH} characters`
-const name = textThat(
-  NAME_RULE,
-  (text) => text.trim() !== '' && readIdentifier(text, MAX_NAME_LENGTH) !== null,
-)
+const tag = textThat(NAME_RULE, (value) => readIdentifier(value, MAX_NAME_LENGTH) !== null)
+const name = tag.refine((value) => value.trim() !== '', NAME_RULE)
 
 /** Characters are code points, counted after encoding: a literal `%` is three. */
 const keyword = textThat(
   `must be text of 1 to ${MAX_KEYWORD_CHARACTERS} characters as posted, where % and + count three each`,
-  (text) => text.trim() !== '' && text.isWellFormed() && [...text].length <= MAX_KEYWORD_CHARACTERS,
+  (value) => value.trim() !== '' && value.isWellFormed() && [...value].length <= MAX_KEYWORD_CHARACTERS,
 )
 
-const webhookUrl = textThat('must be an http or https URL', (text) =>
-  ['http:', 'https:'].includes(URL.parse(text)?.protocol ?? ''),
+const webhookUrl = textThat('must be an http or https URL', (value) =>
+  ['http:', 'https:'].includes(URL.parse(value)?.protocol ?? ''),
 ).optional()
 
-const LOCATION_CODE_RULE = 'must be a whole number above 0'
-
 const COMMON_FIELDS = {
-  tag: textThat(
-    `must be text of 1 to ${MAX_TAG_LENGTH} characters`,
-    (tag) => readIdentifier(tag, MAX_TAG_LENGTH) !== null,
-  ),
+  tag,
   location_code: z
     .int(LOCATION_CODE_RULE)
     .positive(LOCATION_CODE_RULE)
@@ -117,62 +96,50 @@ const COMMON_FIELDS = {
   pingback_url: webhookUrl,
 }
 
-const SUBJECT_FIELDS = {
-  app_searches: { keyword },
-  app_info: { app_id: name },
-  app_reviews: { app_id: name },
-  app_list: { app_collection: name },
-}
+/** The field that names what is measured, and its rule. */
+const SUBJECTS = {
+  app_searches: ['keyword', keyword],
+  app_info: ['app_id', name],
+  app_reviews: ['app_id', name],
+  app_list: ['app_collection', name],
+} as const
 
 /** A task with the fields of the specification; those that are undefined are not sent. */
 export type WireTask = Readonly<Record<string, unknown>> & { readonly tag: string }
 
 /** A task as it is posted. */
 export function toWire(fn: ServiceFunction, { subject, category, tag, ...options }: TaskToPost): WireTask {
-  const named = Object.entries(options).map(([name, value]) => [toWireName(name), value])
-  return { ...toWireSubject(fn, subject), app_category: category, ...Object.fromEntries(named), tag }
-}
-
-function toWireSubject(fn: ServiceFunction, subject: string): Record<string, unknown> {
-  switch (fn) {
-    case 'app_searches':
-      // A caller in JavaScript may give anything, which the rules refuse then.
-      return { keyword: typeof subject === 'string' ? encodeKeyword(subject) : subject }
-    case 'app_list':
-      return { app_collection: subject }
-    case 'app_info':
-    case 'app_reviews':
-      return { app_id: subject }
+  const [field] = SUBJECTS[fn]
+  // A caller in JavaScript may give anything, which the rules refuse then.
+  const isKeyword = field === 'keyword' && typeof subject === 'string'
+  const named = Object.entries(options).map(([option, value]) => [toWireName(option), value])
+  return {
+    [field]: isKeyword ? encodeKeyword(subject) : subject,
+    app_category: category,
+    ...Object.fromEntries(named),
+    tag,
   }
 }
-
-const schemas = new Map<string, z.ZodType>()
 
 /** The schema of a posted task; null for a function that the store does not have. */
 export function taskSchema(store: Store, fn: ServiceFunction): z.ZodType | null {
   const rule = findRule(store, fn)
   if (rule === null) return null
-  const key = `${store}/${fn}`
-  const schema = schemas.get(key) ?? buildSchema(store, fn, rule.maximumDepth)
-  schemas.set(key, schema)
-  return schema
-}
-
-function buildSchema(store: Store, fn: ServiceFunction, maximumDepth: number | null): z.ZodType {
+  const [subject, subjectRule] = SUBJECTS[fn]
   const forms = POSTBACK_FORMS[store]
   const isOf = (other: ServiceFunction, ...stores: Store[]) =>
     fn === other && (stores.length === 0 || stores.includes(store))
   const none = z.undefined(`must not be given, because ${fn} of ${store} has none`).optional()
   return z
     .object({
-      ...SUBJECT_FIELDS[fn],
+      [subject]: subjectRule,
       ...COMMON_FIELDS,
       app_category: isOf('app_list') ? name.optional() : none,
       age_rating: isOf('app_list', 'android_store') ? oneOf(AGE_RATINGS) : none,
       sort_by: isOf('app_reviews') ? oneOf(REVIEW_ORDERS[store]) : none,
       rating: isOf('app_reviews', 'android_store') ? wholeUpTo(5) : none,
-      depth: maximumDepth === null ? none : wholeUpTo(maximumDepth),
-      postback_data: z.enum(forms, `must be ${forms.join(' or ')}`).optional(),
+      depth: rule.maximumDepth === null ? none : wholeUpTo(rule.maximumDepth),
+      postback_data: oneOf(forms),
     })
     .superRefine((task, context) => {
       const refuse = (field: string, message: string) =>
@@ -194,8 +161,4 @@ function buildSchema(store: Store, fn: ServiceFunction, maximumDepth: number | n
 
 function oneOf(values: readonly string[]) {
   return z.enum(values, `must be ${values.join(' or ')}`).optional()
-}
-
-function textThat(rule: string, isFit: (text: string) => boolean) {
-  return z.string(rule).refine(isFit, rule)
 }

@@ -1,21 +1,29 @@
 /**
- * The way to the service: authentication, connections, call permits, and the repetition of calls whose repeat
- * is free. Tasks are posted through `postOnce`, which no layer repeats.
+ * The way to the service: authentication, connections, permits, and the repetition of calls that are free.
+ * Tasks are posted through `postOnce`, which no layer repeats.
  */
-
+import { setTimeout as wait } from 'node:timers/promises'
 import pLimit from 'p-limit'
 import { type Dispatcher, Pool } from 'undici'
-
 import packageJson from '../../package.json' with { type: 'json' }
 import { ConfigurationError, UnavailableError } from '../errors.ts'
 import { NO_PROXY, openProxy, type ProxySettings, proxyOf } from '../proxy.ts'
+import { isLoopback } from '../setting.ts'
 import { TIMINGS } from '../timings.ts'
-import { type Delivered, errorOf, isFailure, readAnswer } from './answer.ts'
-import { type Clock, systemClock } from './clock.ts'
+import {
+  type Delivered,
+  decideRetry,
+  type Envelope,
+  type EnvelopeHead,
+  errorOf,
+  type Failure,
+  isFailure,
+  type Reply,
+  readAnswer,
+  toReply,
+} from './answer.ts'
 import { type Dialect, dialectOf, type StoreNames } from './dialect.ts'
-import type { Envelope, EnvelopeHead, TaskReply } from './envelope.ts'
-import { type ExchangeResult, exchange } from './exchange.ts'
-import { decideRetry, type Failure } from './retry.ts'
+import { type ExchangeRequest, type ExchangeResult, exchange } from './exchange.ts'
 
 export type CallKind =
   | 'task_post'
@@ -38,8 +46,8 @@ export interface CallPermit {
   /** `performance.now()` after which the request must not be begun. */
   readonly startBeforeMs: number
   /**
-   * Called exactly once; `error` without `httpStatus` and `statusCode` when there was no answer. Resolves
-   * when it is written down, or cannot be; the call need not wait for it.
+   * Called once, without code and status when there was no answer. Resolves when it is written down, or
+   * cannot be.
    */
   end(outcome: CallOutcome): Promise<void>
 }
@@ -48,6 +56,16 @@ export interface CallOutcome {
   readonly httpStatus?: number
   readonly statusCode?: number
   readonly error?: string
+}
+
+/** What the client asks of time, so that tests can hand in their own. */
+export interface Clock {
+  /** `performance.now()`: never goes back, but stands still while a laptop sleeps. */
+  monotonicMs(): number
+  /** `Date.now()`. */
+  wallMs(): number
+  /** Resolves after `ms`; rejects when `signal` aborts. */
+  sleep(ms: number, signal: AbortSignal): Promise<void>
 }
 
 export interface TransportOptions {
@@ -65,9 +83,7 @@ export interface TransportOptions {
   readonly maxConcurrent?: number
   /** From the start of one exchange to the last byte of its answer. Default 25 s. */
   readonly timeoutMs?: number
-  /**
-   * What was posted so short a time ago may not be listed yet. Default 4 s; 0 for a service that lists it.
-   */
+  /** What was posted so short a time ago may not be listed yet. Default 4 s; 0 where it is listed. */
   readonly unlistedMs?: number
   readonly clock?: Clock
   /** Told of every answer of a POST of tasks, and of every other one that was not an error; for logs. */
@@ -75,9 +91,7 @@ export interface TransportOptions {
 }
 
 /** What stands above the tasks of an answer, and which call it answers. */
-export interface AnswerHead extends EnvelopeHead {
-  /** Of the call that is answered. */
-  readonly method: 'GET' | 'POST'
+export interface AnswerHead extends EnvelopeHead, Pick<FreeCall, 'method'> {
   /** Begins with `/v3/`; as the service was called. */
   readonly path: string
   /** HTTP status code. */
@@ -92,19 +106,7 @@ export interface FreeCall {
   readonly path: string
   readonly body?: unknown
   /** The largest answer that is read. Default: that of any call. */
-  readonly maxBytes?: number
-}
-
-export interface Reply {
-  /** The first task's status code, or the general one when there is no task. */
-  readonly statusCode: number
-  readonly message: string
-  readonly task: TaskReply | null
-  /** All tasks of the answer, for the calls that have several. */
-  readonly tasks: readonly TaskReply[]
-  readonly rawBytes: number
-  /** When it was answered, by the service's own clock, to the second; null when it does not say. */
-  readonly answeredAt: Date | null
+  readonly maxBytes?: number | undefined
 }
 
 /** When bytes may leave, on both clocks, because the monotonic one stands still while a laptop sleeps. */
@@ -117,26 +119,30 @@ export interface SendWindow {
 }
 
 const OK = 200
-const DEFAULT_MAX_CONCURRENT = 30
 const CONNECT_TIMEOUT_MS = 10_000
-/**
- * A permit that ran out while a connection was made is replaced; more often than this, something is wrong.
- */
+/** A permit that ran out while a connection was made is replaced; more often, something is wrong. */
 const MAX_PERMITS_PER_ATTEMPT = 10
+
+const SYSTEM_CLOCK: Clock = {
+  monotonicMs: () => performance.now(),
+  wallMs: () => Date.now(),
+  sleep: (ms, signal) => wait(ms, undefined, { signal }),
+}
 
 const NO_GATE: CallGate = {
   open: async () => ({ startBeforeMs: Number.POSITIVE_INFINITY, end: async () => {} }),
 }
 
+type Attempt<Read> = { readonly read: Read } | { readonly failure: Failure }
+
 export class Transport {
-  readonly #pool: Dispatcher
-  readonly #origin: string
   /** How paths of the service name the stores. */
   readonly dialect: Dialect
   readonly login: string
   /** What was posted so short a time ago may not be listed yet. */
   readonly unlistedMs: number
-  readonly #pathPrefix: string
+  readonly #pool: Dispatcher
+  readonly #url: URL
   readonly #headers: Readonly<Record<string, string>>
   readonly #gate: CallGate
   readonly #clock: Clock
@@ -151,31 +157,29 @@ export class Transport {
   #serviceAheadMs = 0
 
   constructor(options: TransportOptions) {
-    const url = checkBaseUrl(options.baseUrl)
-    const maxConcurrent = options.maxConcurrent ?? DEFAULT_MAX_CONCURRENT
-    this.#origin = url.origin
-    this.#pool = openConnections(url, maxConcurrent, options.proxy ?? NO_PROXY)
-    this.dialect = dialectOf(url, options.stores)
-    this.login = options.login
-    this.unlistedMs = options.unlistedMs ?? TIMINGS.unlistedMs
-    this.#pathPrefix = url.pathname.replace(/\/+$/, '')
+    const { maxConcurrent = 30, login, password, proxy = NO_PROXY } = options
+    this.#url = checkBaseUrl(options.baseUrl)
     this.#headers = {
-      authorization: basicAuthorization(options.login, options.password),
+      authorization: basicAuthorization(login, password),
       'user-agent': `storerank/${packageJson.version}`,
     }
+    this.#pool = openConnections(this.#url, maxConcurrent, proxy)
+    this.#limit = pLimit(maxConcurrent)
+    this.dialect = dialectOf(this.#url, options.stores)
+    this.login = login
+    this.unlistedMs = options.unlistedMs ?? TIMINGS.unlistedMs
     this.#gate = options.gate ?? NO_GATE
-    this.#clock = options.clock ?? systemClock
+    this.#clock = options.clock ?? SYSTEM_CLOCK
     this.#timeoutMs = options.timeoutMs ?? TIMINGS.callTimeoutMs
     this.#onAnswer = options.onAnswer
-    this.#limit = pLimit(maxConcurrent)
   }
 
   /**
    * Makes a free call, with a permit for each attempt.
-   * @param read what to keep of the reply, in the turn in which it came: a promise that is older than the
-   *   reply would keep all of it until the next full collection
+   * @param read what to keep of the reply, at once: an older promise would keep all of it until the next full
+   *   collection
    * @throws AccountError, RateLimitedError, RejectedError, UnreadableError; UnavailableError when repeats did
-   *   not help; what `read` throws
+   *   not help
    */
   async callFree<Read = Reply>(
     call: FreeCall,
@@ -199,20 +203,14 @@ export class Transport {
   /** Posts a body exactly once, under a permit that the caller took. Never throws. */
   postOnce(path: string, body: string, send: SendWindow): Promise<ExchangeResult> {
     const clock = this.#clock
-    return exchange(this.#pool, {
-      origin: this.#origin,
-      method: 'POST',
-      path: this.#pathPrefix + this.dialect.toService(path),
-      headers: { ...this.#headers, 'content-type': 'application/json' },
-      body,
-      timeoutMs: this.#timeoutMs,
+    return this.#exchange('POST', path, body, {
       beginWithinMs: Math.min(Math.max(0, send.deadlineMs - clock.monotonicMs()), this.#timeoutMs),
       refuseToBegin: () => {
         const lateMs = clock.monotonicMs() - send.deadlineMs
         const wallLateMs = clock.wallMs() - (send.wallDeadlineMs ?? Number.POSITIVE_INFINITY)
         return lateMs > 0 || wallLateMs > 0 ? 'its time to be sent had passed' : null
       },
-      ...(send.signal === undefined ? {} : { signal: send.signal }),
+      signal: send.signal,
     })
   }
 
@@ -222,16 +220,11 @@ export class Transport {
     httpStatus: number,
     { tasks: _, ...head }: Envelope,
   ): void {
-    const onAnswer = this.#onAnswer
-    if (onAnswer === undefined) return
-    const { method } = call
     const path = this.dialect.toService(call.path)
-    queueMicrotask(() => onAnswer({ ...head, method, path, httpStatus }))
+    queueMicrotask(() => this.#onAnswer?.({ ...head, method: call.method, path, httpStatus }))
   }
 
-  /**
-   * The present of the service, as far as its answers tell; before the first of them, that of this machine.
-   */
+  /** The present of the service, as its last answer tells; before the first, that of this machine. */
   nowMs(): number {
     return this.#clock.wallMs() + this.#serviceAheadMs
   }
@@ -239,17 +232,11 @@ export class Transport {
   /** Lets what is in flight end and be written down, and begins nothing more. */
   close(): Promise<void> {
     this.#closing.abort()
-    this.#closed ??= this.#pool
-      .close()
-      .then(() => Promise.all(this.#ending))
-      .then(() => {})
+    this.#closed ??= this.#pool.close().then(async () => void (await Promise.all(this.#ending)))
     return this.#closed
   }
 
-  /**
-   * The answer is no result of the limit: its queue, once it is old garbage, would keep what was read of
-   * thousands of answers until the next full collection.
-   */
+  /** No result of the limit, whose queue would keep what was read until the next full collection. */
   async #attemptInTurn<Read>(call: FreeCall, read: (reply: Reply) => Read): Promise<Attempt<Read>> {
     const { promise, resolve, reject } = Promise.withResolvers<Attempt<Read>>()
     await this.#limit(() => this.#attempt(call, read).then(resolve, reject))
@@ -257,28 +244,31 @@ export class Transport {
   }
 
   async #attempt<Read>(call: FreeCall, read: (reply: Reply) => Read): Promise<Attempt<Read>> {
+    const { method, path, maxBytes } = call
+    const body = call.body === undefined ? undefined : JSON.stringify(call.body)
     for (let permits = 0; permits < MAX_PERMITS_PER_ATTEMPT; permits += 1) {
       if (this.#closing.signal.aborted) {
-        throw new UnavailableError(`${call.method} ${call.path} was not made: the client is closed.`)
+        throw new UnavailableError(`${method} ${path} was not made: the client is closed.`)
       }
-      const permit = await this.#gate.open(call.kind, call.path)
-      const result = await this.#exchangeUnder(permit, call)
+      const permit = await this.#gate.open(call.kind, path)
+      const isOver = () => this.#clock.monotonicMs() >= permit.startBeforeMs
+      const refuseToBegin = () => (isOver() ? 'the permit ran out before the request began' : null)
+      const result = await this.#exchange(method, path, body, { refuseToBegin, maxBytes })
       if (result.kind === 'late') {
         this.#end(permit, { error: result.reason })
         continue
       }
       const meaning = readAnswer(result)
       this.#end(permit, describeOutcome(result, meaning))
-      if (result.kind === 'broken') return { failure: meaning as Failure }
-      const answeredAt = readDate(result.date)
+      const answeredAt = result.kind === 'answered' ? readDate(result.headers.date) : null
       if (answeredAt !== null) this.#serviceAheadMs = answeredAt.getTime() - this.#clock.wallMs()
       if (isFailure(meaning)) return { failure: meaning }
       this.announce(call, OK, meaning)
-      return { read: read(toReply(meaning, { rawBytes: result.body.byteLength, answeredAt })) }
+      const rawBytes = result.kind === 'answered' ? result.body.byteLength : 0
+      return { read: read(toReply(meaning, rawBytes, answeredAt)) }
     }
     throw new UnavailableError(
-      `${call.method} ${call.path} was not made: ${MAX_PERMITS_PER_ATTEMPT} call permits ran out ` +
-        'before it could begin.',
+      `${method} ${path} was not made: ${MAX_PERMITS_PER_ATTEMPT} permits ran out before it could begin.`,
     )
   }
 
@@ -287,20 +277,21 @@ export class Transport {
     this.#ending.add(ending)
   }
 
-  #exchangeUnder(permit: CallPermit, call: FreeCall): Promise<ExchangeResult> {
-    const hasBody = call.body !== undefined
+  #exchange(
+    method: FreeCall['method'],
+    path: string,
+    body: string | undefined,
+    limits: Pick<ExchangeRequest, 'refuseToBegin' | 'beginWithinMs' | 'maxBytes' | 'signal'>,
+  ): Promise<ExchangeResult> {
+    const type = body === undefined ? {} : { 'content-type': 'application/json' }
     return exchange(this.#pool, {
-      origin: this.#origin,
-      method: call.method,
-      path: this.#pathPrefix + this.dialect.toService(call.path),
-      headers: hasBody ? { ...this.#headers, 'content-type': 'application/json' } : this.#headers,
-      ...(hasBody ? { body: JSON.stringify(call.body) } : {}),
+      origin: this.#url.origin,
+      method,
+      path: this.#url.pathname.replace(/\/+$/, '') + this.dialect.toService(path),
+      headers: { ...this.#headers, ...type },
+      body,
       timeoutMs: this.#timeoutMs,
-      ...(call.maxBytes === undefined ? {} : { maxBytes: call.maxBytes }),
-      refuseToBegin: () =>
-        this.#clock.monotonicMs() >= permit.startBeforeMs
-          ? 'the permit ran out before the request began'
-          : null,
+      ...limits,
     })
   }
 }
@@ -315,8 +306,6 @@ function openConnections(url: URL, connections: number, settings: ProxySettings)
     : openProxy(proxy, { ...limits, connectTimeout: CONNECT_TIMEOUT_MS, requestTls: tls })
 }
 
-type Attempt<Read> = { readonly read: Read } | { readonly failure: Failure }
-
 /** As RFC 9110 has it; null for any other text. */
 function readDate(header: string | undefined): Date | null {
   const isDate = /^\w{3}, \d\d \w{3} 20\d\d \d\d:\d\d:\d\d GMT$/.test(header ?? '')
@@ -324,19 +313,9 @@ function readDate(header: string | undefined): Date | null {
   return Number.isNaN(date.getTime()) ? null : date
 }
 
-/** The answer to a call for one task. */
-export function toReply(
-  envelope: Envelope,
-  { rawBytes, answeredAt }: Pick<Reply, 'rawBytes' | 'answeredAt'>,
-): Reply {
-  const task = envelope.tasks[0] ?? null
-  const { statusCode, message } = task ?? envelope
-  return { statusCode, message, task, tasks: envelope.tasks, rawBytes, answeredAt }
-}
-
-function describeOutcome(result: Delivered, meaning: Envelope | Failure): CallOutcome {
+function describeOutcome({ httpStatus }: Delivered, meaning: Envelope | Failure): CallOutcome {
   return {
-    ...(result.httpStatus === undefined ? {} : { httpStatus: result.httpStatus }),
+    ...(httpStatus === undefined ? {} : { httpStatus }),
     ...(meaning.statusCode === 0 ? {} : { statusCode: meaning.statusCode }),
     ...(isFailure(meaning) ? { error: meaning.message } : {}),
   }
@@ -355,22 +334,14 @@ function basicAuthorization(login: string, password: string): string {
 }
 
 function checkBaseUrl(baseUrl: string): URL {
-  const refuse = (rule: string): never => {
-    throw new ConfigurationError(`The address of the service must ${rule}`)
-  }
+  const broken = (rule: string) => new ConfigurationError(`The address of the service must ${rule}`)
   const url = URL.parse(baseUrl)
-  if (url === null || !['http:', 'https:'].includes(url.protocol)) {
-    return refuse('be an http or https URL, such as https://api.example.com.')
-  }
+  if (url === null || !['http:', 'https:'].includes(url.protocol))
+    throw broken('be an http or https URL, such as https://api.example.com.')
   if (url.username !== '' || url.password !== '')
-    refuse('not hold a login or password: set them on their own.')
-  if (url.search !== '' || url.hash !== '') refuse('end with its path: no query and no fragment.')
-  if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
-    refuse(`be https: over plain http the password could be read on the way to ${url.hostname}.`)
-  }
+    throw broken('not hold a login or password: set them on their own.')
+  if (url.search !== '' || url.hash !== '') throw broken('end with its path: no query and no fragment.')
+  if (url.protocol === 'http:' && !isLoopback(url))
+    throw broken(`be https: over plain http the password could be read on the way to ${url.hostname}.`)
   return url
-}
-
-function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname)
 }

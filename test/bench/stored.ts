@@ -4,7 +4,7 @@ import type { Database } from '../../src/db/database.ts'
 import { createDictionary } from '../../src/history/dictionary.ts'
 import { makePartitionsAhead } from '../../src/history/partitions.ts'
 import { storeFetched } from '../../src/history/store.ts'
-import type { ListedNumbers, RankedApp } from '../../src/service/results.ts'
+import type { ListedNumbers, RankedApp } from '../../src/service/search-result.ts'
 import { TIMINGS } from '../../src/timings.ts'
 import { atMost, type Measured, plain } from './bars.ts'
 

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict'
 import type { AppDataClient } from '../../src/service/client.ts'
 import type { ServiceFunction } from '../../src/service/functions.ts'
-import type { TaskOutcome } from '../../src/service/task-outcome.ts'
+import type { TaskOutcome } from '../../src/service/task-result.ts'
 import { type Json, USA } from '../sandbox/caller.ts'
 import type { Store } from './paths.ts'
 import { once, openSharedWorld } from './world.ts'

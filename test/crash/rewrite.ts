@@ -115,7 +115,7 @@ export const FAIL_POINTS: Readonly<Record<string, Rewrite>> = {
     'between answer and settling': before('post/work-post.ts', 'await endCall(deps.db, post.callId'),
     'inside settling': after('post/settle.ts', 'await adoptOrphans(tx, created, overdueAfterMs, null)'),
     'settling before its commit': before('post/settle.ts', 'return { created: created.length,'),
-    'after settling': before('post/work-post.ts', 'if (settled.unknown > 0) {'),
+    'after settling': before('post/work-post.ts', 'if (settled.unknown > 0) log.warn('),
     'between scan and adoption': before('post/reconcile.ts', 'const evidence = await adoptOrphans(tx, found'),
     'release before its commit': before(
       'post/reconcile.ts',

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import type { Fetched } from '../../src/collect/fetch.ts'
 import { appsOf, toNumbers, toRanking } from '../../src/history/encode.ts'
 import type { Store } from '../../src/service/functions.ts'
-import { parseSearchResult } from '../../src/service/results.ts'
+import { parseSearchResult } from '../../src/service/search-result.ts'
 import { createWatchlist, type Watchlist } from '../support/watchlist.ts'
 
 type Ranking = Extract<Fetched, { kind: 'ranking' }>

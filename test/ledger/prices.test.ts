@@ -12,7 +12,7 @@ import { auditDoubted, auditPosted } from '../../src/audit/audit.ts'
 import { adoptTasks } from '../../src/ledger/adopt.ts'
 import { parseTag } from '../../src/ledger/tag.ts'
 import { claimPost } from '../../src/post/claim.ts'
-import { sweepPosts } from '../../src/post/sweep.ts'
+import { sweepPosts } from '../../src/post/reconcile.ts'
 import {
   answered,
   answerOf,

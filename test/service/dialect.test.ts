@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { dialectOf, pathOfUrl, readStoreNames } from '../../src/service/dialect.ts'
-import { readPostedTask } from '../../src/service/posted-task.ts'
+import { readPostedTask } from '../../src/service/task-ids.ts'
 import { envelope, openClient, startWireServer, taskWith } from './wire-server.ts'
 
 const AS_SOLD = { ios_store: 'apple', android_store: 'google' }

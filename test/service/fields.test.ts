@@ -5,7 +5,6 @@ import fc from 'fast-check'
 import {
   cleanText,
   formatTimestamp,
-  microsFromDollars,
   readCode,
   readCost,
   readCount,
@@ -83,6 +82,6 @@ test('a timestamp without offset is UTC, and nonsense is none', () => {
 
 test('every price of the list is exact in micro-dollars', () => {
   const prices = [0.0006, 0.0012, 0.0024, 0.00075, 0.0015, 0.0084]
-  assert.deepEqual(prices.map(microsFromDollars), [600, 1200, 2400, 750, 1500, 8400])
-  fc.assert(fc.property(fc.nat(), (micros) => microsFromDollars(micros / 1_000_000) === micros))
+  assert.deepEqual(prices.map(readMicros), [600, 1200, 2400, 750, 1500, 8400])
+  fc.assert(fc.property(fc.nat(), (micros) => readMicros(micros / 1_000_000) === micros))
 })

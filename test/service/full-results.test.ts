@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
 import { UnreadableError } from '../../src/errors.ts'
-import { parseAppSearchesResult, parseHtmlResult, parseReviewsResult } from '../../src/service/results.ts'
+import { parseHtmlResult, parseReviewsResult } from '../../src/service/results.ts'
+import { parseAppSearchesResult } from '../../src/service/search-result.ts'
 
 const RATING = { rating_type: 'Max5', value: 4.5, votes_count: null, rating_max: 5 }
 const PLACE = { se_domain: 'store.example.com', location_code: '2840', language_code: 'en' }
@@ -12,48 +13,14 @@ function unreadableAt(path: string) {
   return (error: unknown) => error instanceof UnreadableError && error.path === path
 }
 
-const RANKED = {
-  type: 'android_store_search_organic',
-  rank_group: 1,
-  rank_absolute: 2,
-  position: 'left',
-  app_id: 'com.example.yoga',
-  title: 'Yoga',
-  url: 'https://store.example.com/yoga',
-  icon: 'https://store.example.com/yoga.png',
-  reviews_count: 12,
-  rating: RATING,
-  is_free: true,
-  price: {
-    current: 0,
-    regular: null,
-    max_value: null,
-    currency: 'USD',
-    is_price_range: false,
-    displayed_price: null,
-  },
-  developer: 'Dev',
-  developer_url: 'https://store.example.com/dev',
-}
+const BARE = { type: 'android_store_search_organic', app_id: 'com.example.yoga' }
+const RANKED = { ...BARE, rank_group: 1, rank_absolute: 2, title: 'Yoga', rating: RATING, is_free: true }
 function rankedPage(items: unknown[]) {
-  return {
-    keyword: 'yoga',
-    ...PLACE,
-    check_url: null,
-    datetime: DATETIME,
-    se_results_count: 900,
-    items_count: items.length,
-    items,
-  }
+  return { keyword: 'yoga', ...PLACE, datetime: DATETIME, items_count: items.length, items }
 }
 
 test('an app that a search names twice keeps its best rank, and what is missing is null', () => {
-  const bare = {
-    type: 'android_store_search_organic',
-    app_id: 'com.example.yoga',
-    rank_group: 5,
-    rank_absolute: 6,
-  }
+  const bare = { ...BARE, rank_group: 5, rank_absolute: 6 }
   const [item, ...more] = parseAppSearchesResult(rankedPage([bare, RANKED])).items
   assert.deepEqual([item?.rank, more.length], [1, 0])
   const [poor] = parseAppSearchesResult(rankedPage([bare])).items
@@ -67,34 +34,10 @@ test('a field that breaks the contract in a search is named', () => {
   )
 })
 
-const REVIEW = {
-  type: 'ios_store_reviews_search',
-  rank_group: 1,
-  rank_absolute: 1,
-  position: 'left',
-  version: '1.2',
-  rating: RATING,
-  timestamp: DATETIME,
-  id: 9001,
-  title: 'Good',
-  review_text: 'Very\0 good',
-  user_profile: { profile_name: 'Ann', profile_image_url: null },
-}
+const REVIEW = { type: 'ios_store_reviews_search', rating: RATING, timestamp: DATETIME, id: 9001 }
 
 function reviewsPage(items: unknown, fields: Record<string, unknown> = {}) {
-  return {
-    app_id: '7',
-    type: 'app_reviews',
-    ...PLACE,
-    check_url: null,
-    datetime: DATETIME,
-    title: 'Yoga',
-    rating: RATING,
-    reviews_count: null,
-    items_count: 1,
-    items,
-    ...fields,
-  }
+  return { app_id: '7', ...PLACE, datetime: DATETIME, rating: RATING, items_count: 1, items, ...fields }
 }
 
 test('a review without an author or text is read; reviews without ids, or missing ones, are not', () => {
@@ -108,26 +51,16 @@ test('a review without an author or text is read; reviews without ids, or missin
 test('reviews of android_store say how helpful they were found, and what the developer answered', () => {
   const answer = { author: 'Yoga Works', title: null, text: 'Thanks.', timestamp: DATETIME }
   const sent = { ...REVIEW, type: 'google_play_reviews_search', title: null, helpful_count: '3' }
-  const page = reviewsPage(
-    [
-      { ...sent, responses: [answer, { ...answer, text: 7 }] },
-      { ...sent, id: 'b' },
-    ],
-    { app_id: 'com.example', reviews_count: 41_000, items_count: 2 },
-  )
+  const reviews = [
+    { ...sent, responses: [answer, { ...answer, text: 7 }] },
+    { ...sent, id: 'b' },
+  ]
+  const page = reviewsPage(reviews, { app_id: 'com.example', reviews_count: 41_000, items_count: 2 })
   const { reviewsCount, items } = parseReviewsResult(page, 'android_store')
   assert.equal(reviewsCount, 41_000)
-  assert.deepEqual(
-    items.map(({ title, helpfulCount, responses }) => [
-      title,
-      helpfulCount,
-      responses?.map(({ text }) => text),
-    ]),
-    [
-      [null, 3, ['Thanks.']],
-      [null, 3, undefined],
-    ],
-  )
+  const [first, second] = items
+  assert.deepEqual([first?.title, first?.helpfulCount, first?.responses?.length], [null, 3, 1])
+  assert.deepEqual([first?.responses?.[0]?.text, second?.responses], ['Thanks.', null])
   assert.throws(() => parseReviewsResult(page), unreadableAt('app_id'))
 })
 
@@ -157,18 +90,13 @@ test('a rating off its scale, or a price that is none, is no rating or price: it
     { price: { current: -1 } },
     { price: { regular: 1e300 } },
   ]
-  for (const fields of good) {
-    const result = parseAppSearchesResult(
-      rankedPage([RANKED, { ...RANKED, rank_group: 2, app_id: 'b', ...fields }]),
-    )
-    assert.deepEqual([result.items.length, result.refused.length], [2, 0], JSON.stringify(fields))
+  const count = (fields: object) => {
+    const second = { ...RANKED, rank_group: 2, app_id: 'b', ...fields }
+    const { items, refused } = parseAppSearchesResult(rankedPage([RANKED, second]))
+    return [items.length, refused.length]
   }
-  for (const fields of bad) {
-    const result = parseAppSearchesResult(
-      rankedPage([RANKED, { ...RANKED, rank_group: 2, app_id: 'b', ...fields }]),
-    )
-    assert.deepEqual([result.items.length, result.refused.length], [1, 1], JSON.stringify(fields))
-  }
+  for (const fields of good) assert.deepEqual(count(fields), [2, 0], JSON.stringify(fields))
+  for (const fields of bad) assert.deepEqual(count(fields), [1, 1], JSON.stringify(fields))
 })
 
 test('a review that breaks the contract is left out and named; such a rating is unknown', () => {

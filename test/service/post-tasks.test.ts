@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { createServer } from 'node:net'
+import { type AddressInfo, createServer } from 'node:net'
 import { describe, type TestContext, test } from 'node:test'
 
 import { ConfigurationError } from '../../src/errors.ts'
-import type { TaskToPost } from '../../src/service/post-tasks.ts'
+import type { TaskToPost } from '../../src/service/task-rules.ts'
 import {
   type Answer,
   envelope,
@@ -16,37 +16,23 @@ import {
   testClock,
 } from './wire-server.ts'
 
-const TASK: TaskToPost = {
-  tag: 'a.1',
-  subject: 'yoga',
-  locationCode: 2840,
-  languageCode: 'en',
-  priority: 1,
-  depth: 100,
-}
-const { depth: _, ...INFO_TASK } = TASK
+const TASK: TaskToPost = { tag: 'a.1', subject: 'yoga', locationCode: 2840, depth: 100 }
+const SEARCHES = ['ios_store', 'app_searches'] as const
 
 function soon() {
   return { deadlineMs: performance.now() + 30_000 }
 }
 
 function created(tag: string, fields: Record<string, unknown> = {}) {
-  return {
-    id: `id-${tag}`,
-    status_code: 20100,
-    status_message: 'Task Created.',
-    cost: 0.0012,
-    data: { tag },
-    result: null,
-    ...fields,
-  }
+  const said = { status_code: 20100, status_message: 'Task Created.', cost: 0.0012 }
+  return { id: `id-${tag}`, ...said, data: { tag }, result: null, ...fields }
 }
 
 /** Posts one task to a server that answers so, and shows what the client made of it. */
 async function postTo(t: TestContext, answer: Answer, timeoutMs = 5_000) {
   const server = await startWireServer(t, answer)
   const client = openClient(t, server.baseUrl, { timeoutMs })
-  const outcome = await client.postTasks('ios_store', 'app_searches', [TASK], soon())
+  const outcome = await client.postTasks(...SEARCHES, [TASK], soon())
   return { outcome, server }
 }
 
@@ -54,48 +40,21 @@ describe('what is posted', () => {
   test('a search is one array element, its keyword encoded, the credentials in the header', async (t) => {
     const server = await startWireServer(t, envelope([created('a.1')]))
     const client = openClient(t, `${server.baseUrl}/behind/a/prefix/`)
-    await client.postTasks(
-      'ios_store',
-      'app_searches',
-      [{ ...TASK, subject: '100% c++', priority: 2 }],
-      soon(),
-    )
+    await client.postTasks(...SEARCHES, [{ ...TASK, subject: '100% c++', priority: 2 }], soon())
     const [request] = server.received
     assert.equal(request?.path, '/behind/a/prefix/v3/app_data/ios_store/app_searches/task_post')
-    assert.deepEqual(JSON.parse(request?.body ?? ''), [
-      {
-        keyword: '100%25 c%2B%2B',
-        depth: 100,
-        location_code: 2840,
-        language_code: 'en',
-        priority: 2,
-        tag: 'a.1',
-      },
-    ])
+    const sent = { keyword: '100%25 c%2B%2B', depth: 100, location_code: 2840, priority: 2, tag: 'a.1' }
+    assert.deepEqual(JSON.parse(request?.body ?? ''), [sent])
     assert.equal(request?.headers.authorization, `Basic ${btoa('me:secret')}`)
     assert.equal(request?.headers['content-length'], String(Buffer.byteLength(request?.body ?? '')))
     assert.match(request?.headers['user-agent'] ?? '', /^storerank\/\d+\.\d+\.\d+$/)
-  })
-
-  test('an app id is sent as it is, and without a depth', async (t) => {
-    const server = await startWireServer(t, envelope([created('a.1')]))
-    const client = openClient(t, server.baseUrl)
-    await client.postTasks('android_store', 'app_info', [{ ...INFO_TASK, subject: 'com.a+b%c' }], soon())
-    assert.equal(server.received[0]?.path, '/v3/app_data/android_store/app_info/task_post')
-    assert.deepEqual(JSON.parse(server.received[0]?.body ?? '')[0], {
-      app_id: 'com.a+b%c',
-      location_code: 2840,
-      language_code: 'en',
-      priority: 1,
-      tag: 'a.1',
-    })
   })
 
   test('more tasks than a POST takes are a mistake of the caller', async (t) => {
     const client = openClient(t, 'http://127.0.0.1:9')
     const tasks = Array.from({ length: 101 }, (_, index) => ({ ...TASK, tag: `t${index}.1` }))
     for (const refused of [tasks, [], [TASK, TASK]]) {
-      await assert.rejects(client.postTasks('ios_store', 'app_searches', refused, soon()), ConfigurationError)
+      await assert.rejects(client.postTasks(...SEARCHES, refused, soon()), ConfigurationError)
     }
     await assert.rejects(
       client.postTasks('ios_store', 'app_books' as never, [TASK], soon()),
@@ -106,49 +65,22 @@ describe('what is posted', () => {
 
 describe('an answered POST', () => {
   test('gives each answer by its own tag, whatever their order', async (t) => {
-    const refused = {
-      ...created('b.1'),
-      status_code: '40501',
-      status_message: "Invalid Field: 'depth'.",
-      cost: 0,
-    }
-    const { outcome } = await postTo(t, envelope([refused, created('a.1')]))
-    assert.deepEqual(outcome, {
-      kind: 'answered',
-      httpStatus: 200,
-      statusCode: 20000,
-      answers: [
-        {
-          tag: 'b.1',
-          serviceId: 'id-b.1',
-          statusCode: 40501,
-          message: "Invalid Field: 'depth'.",
-          costMicros: 0,
-        },
-        { tag: 'a.1', serviceId: 'id-a.1', statusCode: 20100, message: 'Task Created.', costMicros: 1200 },
-      ],
-    })
-  })
-
-  test('keeps two answers with the same tag', async (t) => {
-    const { outcome } = await postTo(t, envelope([created('a.1'), created('a.1', { id: 'another' })]))
-    assert.equal(outcome.kind, 'answered')
-    assert.deepEqual(outcome.kind === 'answered' && outcome.answers.map((answer) => answer.serviceId), [
-      'id-a.1',
-      'another',
-    ])
+    const message = "Invalid Field: 'depth'."
+    const refused = created('b.1', { status_code: '40501', status_message: message, cost: 0 })
+    const twice = created('a.1', { id: 'another' })
+    const { outcome } = await postTo(t, envelope([refused, created('a.1'), twice]))
+    const taken = { tag: 'a.1', statusCode: 20100, message: 'Task Created.', costMicros: 1200 }
+    const answers = [
+      { tag: 'b.1', serviceId: 'id-b.1', statusCode: 40501, message, costMicros: 0 },
+      { ...taken, serviceId: 'id-a.1' },
+      { ...taken, serviceId: 'another' },
+    ]
+    assert.deepEqual(outcome, { kind: 'answered', httpStatus: 200, statusCode: 20000, answers })
   })
 
   test('leaves out what settles nothing: no tag, no status, created without an id or a cost', async (t) => {
-    const settlesNothing = [
-      created('x', { data: {} }),
-      created('x', { data: null }),
-      created('x', { status_code: null }),
-      created('x', { id: null }),
-      created('x', { cost: 'free' }),
-      null,
-      'text',
-    ]
+    const lacking = [{ data: {} }, { data: null }, { status_code: null }, { id: null }, { cost: 'free' }]
+    const settlesNothing = [...lacking.map((fields) => created('x', fields)), null, 'text']
     const { outcome } = await postTo(t, envelope([...settlesNothing, created('a.1')]))
     assert.deepEqual(outcome.kind === 'answered' && outcome.answers.map((answer) => answer.tag), ['a.1'])
   })
@@ -174,9 +106,7 @@ describe('a POST is refused, which proves that nothing was created,', () => {
   for (const [index, [answer, cause, statusCode]] of refusals.entries()) {
     test(`for ${cause} by ${statusCode} (${index + 1})`, async (t) => {
       const { outcome, server } = await postTo(t, answer)
-      assert.equal(outcome.kind, 'refused')
-      assert.equal(outcome.kind === 'refused' && outcome.cause, cause)
-      assert.equal(outcome.kind === 'refused' && outcome.statusCode, statusCode)
+      assert.partialDeepStrictEqual(outcome, { kind: 'refused', cause, statusCode })
       assert.equal(server.received.length, 1)
     })
   }
@@ -204,13 +134,10 @@ describe('a POST is unknown, and sent once only,', () => {
       envelope([created('a.1')], { httpStatus }),
     ]),
     [
-      'when HTTP 402 lists tasks that are done',
+      'when HTTP 402 lists a done task',
       envelope([created('a.1', { status_code: 20000 })], { httpStatus: 402 }),
     ],
-    [
-      'when a refusal of the call has a cost',
-      plainBody(200, JSON.stringify({ status_code: 40202, cost: 0.12, tasks: null })),
-    ],
+    ['when a refusal has a cost', plainBody(200, '{"status_code":40202,"cost":0.12,"tasks":null}')],
     ['when the service fails inside', envelope(null, { status_code: 50000 })],
     ['when the store fails as a whole', envelope(null, { status_code: 40101 })],
     ['when there are no tasks', envelope(null)],
@@ -237,7 +164,7 @@ describe('a POST is unknown, and sent once only,', () => {
     const server = await startWireServer(t, () => controller.abort())
     const client = openClient(t, server.baseUrl)
     const send = { ...soon(), signal: controller.signal }
-    const outcome = await client.postTasks('ios_store', 'app_searches', [TASK], send)
+    const outcome = await client.postTasks(...SEARCHES, [TASK], send)
     assert.equal(outcome.kind, 'unknown')
   })
 })
@@ -260,7 +187,7 @@ describe('a POST is not sent, and no byte of it leaves,', () => {
    */
   async function assertNothingSent({ client, server, bytesBefore }: Awaited<ReturnType<typeof warmClient>>) {
     assert.equal(server.bytesReceived(), bytesBefore)
-    await client.postTasks('ios_store', 'app_searches', [{ ...TASK, tag: 'later.1' }], soon())
+    await client.postTasks(...SEARCHES, [{ ...TASK, tag: 'later.1' }], soon())
     assert.deepEqual(
       server.received.slice(1).map((request) => JSON.parse(request.body)[0].tag),
       ['later.1'],
@@ -270,7 +197,7 @@ describe('a POST is not sent, and no byte of it leaves,', () => {
   test('when the process was frozen past the deadline between claim and write', async (t) => {
     const warm = await warmClient(t)
     const send = { deadlineMs: performance.now() + 20 }
-    const pending = warm.client.postTasks('ios_store', 'app_searches', [TASK], send)
+    const pending = warm.client.postTasks(...SEARCHES, [TASK], send)
     while (performance.now() <= send.deadlineMs)
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5)
     assert.equal((await pending).kind, 'not_sent')
@@ -281,7 +208,7 @@ describe('a POST is not sent, and no byte of it leaves,', () => {
     const clock = testClock()
     const warm = await warmClient(t, clock)
     const send = soon()
-    const pending = warm.client.postTasks('ios_store', 'app_searches', [TASK], send)
+    const pending = warm.client.postTasks(...SEARCHES, [TASK], send)
     clock.monotonicMs = () => send.deadlineMs + 0.001
     assert.deepEqual(await pending, { kind: 'not_sent', reason: 'its time to be sent had passed' })
     clock.monotonicMs = () => performance.now()
@@ -293,7 +220,7 @@ describe('a POST is not sent, and no byte of it leaves,', () => {
     const warm = await warmClient(t, clock)
     const send = { ...soon(), wallDeadlineMs: Date.now() + 500 }
     clock.wallMs = () => send.wallDeadlineMs + 1
-    const outcome = await warm.client.postTasks('ios_store', 'app_searches', [TASK], send)
+    const outcome = await warm.client.postTasks(...SEARCHES, [TASK], send)
     assert.equal(outcome.kind, 'not_sent')
     await assertNothingSent(warm)
   })
@@ -301,15 +228,9 @@ describe('a POST is not sent, and no byte of it leaves,', () => {
   test('when it was called off before', async (t) => {
     const warm = await warmClient(t)
     const send = { ...soon(), signal: AbortSignal.abort() }
-    const outcome = await warm.client.postTasks('ios_store', 'app_searches', [TASK], send)
+    const outcome = await warm.client.postTasks(...SEARCHES, [TASK], send)
     assert.deepEqual(outcome, { kind: 'not_sent', reason: 'it was called off' })
     await assertNothingSent(warm)
-  })
-
-  test('when nobody listens', async (t) => {
-    const client = openClient(t, 'http://127.0.0.1:9')
-    const outcome = await client.postTasks('ios_store', 'app_searches', [TASK], soon())
-    assert.equal(outcome.kind, 'not_sent')
   })
 
   /** A server that holds back its answer to a first call, so that a POST waits for the only connection. */
@@ -332,7 +253,7 @@ describe('a POST is not sent, and no byte of it leaves,', () => {
   test('when every connection is busy until the deadline, also later when one becomes free', async (t) => {
     const { client, server, becomeFree } = await busyClient(t)
     const send = { deadlineMs: performance.now() + 50 }
-    const outcome = await client.postTasks('ios_store', 'app_searches', [TASK], send)
+    const outcome = await client.postTasks(...SEARCHES, [TASK], send)
     assert.deepEqual(outcome, { kind: 'not_sent', reason: 'no connection was free in time' })
     await becomeFree()
     assert.equal(server.received.length, 1)
@@ -342,21 +263,21 @@ describe('a POST is not sent, and no byte of it leaves,', () => {
     const { client, server, becomeFree } = await busyClient(t)
     const controller = new AbortController()
     const send = { ...soon(), signal: controller.signal }
-    const pending = client.postTasks('ios_store', 'app_searches', [TASK], send)
+    const pending = client.postTasks(...SEARCHES, [TASK], send)
     controller.abort()
     assert.deepEqual(await pending, { kind: 'not_sent', reason: 'it was called off' })
     await becomeFree()
     assert.equal(server.received.length, 1)
   })
 
-  test('when the server breaks off the TLS handshake', async (t) => {
+  test('when nobody listens, or the server breaks off the TLS handshake', async (t) => {
     const server = createServer((socket) => socket.destroy())
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     t.after(() => server.close())
-    const address = server.address()
-    const port = typeof address === 'object' ? address?.port : 0
-    const client = openClient(t, `https://127.0.0.1:${port}`)
-    const outcome = await client.postTasks('ios_store', 'app_searches', [TASK], soon())
-    assert.equal(outcome.kind, 'not_sent')
+    const { port } = server.address() as AddressInfo
+    for (const baseUrl of ['http://127.0.0.1:9', `https://127.0.0.1:${port}`]) {
+      const outcome = await openClient(t, baseUrl).postTasks(...SEARCHES, [TASK], soon())
+      assert.equal(outcome.kind, 'not_sent')
+    }
   })
 })

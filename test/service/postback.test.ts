@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { UnavailableError, UnreadableError } from '../../src/errors.ts'
 import { OVERSIZED } from '../../src/service/answer.ts'
-import { readPostback } from '../../src/service/postback.ts'
+import { readPostback } from '../../src/service/task-result.ts'
 
 const RESULT = { keyword: 'yoga', items: [] }
 const task = (changes: object = {}) => ({

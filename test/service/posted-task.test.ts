@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { splitCategory } from '../../src/service/chart-category.ts'
-import { readPostedTask } from '../../src/service/posted-task.ts'
+import fc from 'fast-check'
+import { SERVICE_FUNCTIONS } from '../../src/service/functions.ts'
+import { decodeKeyword, encodeKeyword, splitCategory } from '../../src/service/subject.ts'
+import { readPostedTask } from '../../src/service/task-ids.ts'
 import { toWire } from '../../src/service/task-rules.ts'
 
 const url = '/v3/app_data/ios_store/app_searches/task_post'
@@ -21,28 +23,35 @@ test('what was posted is read back as a person typed it, with the defaults of th
 })
 
 test('every function is read back from what we post', () => {
-  for (const [store, fn] of [
-    ['ios_store', 'app_info'],
-    ['ios_store', 'app_reviews'],
-    ['android_store', 'app_reviews'],
-    ['android_store', 'app_list'],
-    ['ios_store', 'app_list'],
-  ] as const) {
-    const task = {
-      tag: 'a.1',
-      subject: 'x',
-      locationCode: 1,
-      languageCode: 'en',
-      priority: 2,
-      depth: 7,
-    } as const
-    const posted = toWire(fn, fn === 'app_list' ? { ...task, category: 'game' } : task)
-    const read = readPostedTask({ url: `/v3/app_data/${store}/${fn}/task_post`, metadata: posted })
-    assert.deepEqual(
-      [read?.subject, read?.category, read?.priority, read?.depth],
-      ['x', fn === 'app_list' ? 'game' : null, 2, fn === 'app_info' ? null : 7],
-    )
+  const asked = {
+    tag: 'a.1',
+    subject: 'x',
+    locationCode: 1,
+    languageCode: 'en',
+    priority: 2,
+    depth: 7,
+  } as const
+  for (const store of ['ios_store', 'android_store']) {
+    for (const fn of SERVICE_FUNCTIONS) {
+      const isChart = fn === 'app_list'
+      const posted = toWire(fn, isChart ? { ...asked, category: 'game' } : asked)
+      const read = readPostedTask({ url: `/v3/app_data/${store}/${fn}/task_post`, metadata: posted })
+      const expected = ['x', isChart ? 'game' : null, 2, fn === 'app_info' ? null : 7]
+      assert.deepEqual([read?.subject, read?.category, read?.priority, read?.depth], expected)
+    }
   }
+})
+
+test('percent and plus of a keyword are encoded, so that the service reads what a person typed', () => {
+  assert.equal(encodeKeyword('c++ 100% naïve & 日本語 🧘?/'), 'c%2B%2B 100%25 naïve & 日本語 🧘?/')
+  // spec: Task posting. `+` is a space, every `%##` is decoded.
+  const decodeAsService = (posted: string) =>
+    posted
+      .replaceAll('+', ' ')
+      .replaceAll(/%([0-9A-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+  const typed = fc.string({ unit: fc.constantFrom('%', '+', '2', 'B', '5', ' ', 'é', '🧘', 'x') })
+  for (const decode of [decodeAsService, decodeKeyword])
+    fc.assert(fc.property(typed, (keyword) => decode(encodeKeyword(keyword)) === keyword))
 })
 
 test('the age of a chart is a part of its category, as a target has it', () => {

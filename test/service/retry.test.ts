@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 
-import { decideRetry, type Failure, MAX_ATTEMPTS, MAX_ELAPSED_MS } from '../../src/service/retry.ts'
+import { decideRetry, type Failure, MAX_ATTEMPTS, MAX_ELAPSED_MS } from '../../src/service/answer.ts'
 
 function failure(kind: Failure['kind'], retryAfterMs?: number): Failure {
   return { kind, message: 'x', statusCode: 0, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import fc from 'fast-check'
 
 import { UnreadableError } from '../../src/errors.ts'
-import { parseSearchResult, type SearchResult } from '../../src/service/results.ts'
+import { parseSearchResult, type SearchResult } from '../../src/service/search-result.ts'
 import { makeSearch, SPOILT_BODIES, seeded, spoil } from './search-bodies.ts'
 
 function item(rank: number, fields: Record<string, unknown> = {}) {

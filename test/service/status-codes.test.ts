@@ -1,59 +1,71 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-
 import { classifyCall, classifyStatus, type StatusClass } from '../../src/service/status-codes.ts'
+import { envelope, openClient, plainBody, startWireServer } from './wire-server.ts'
 
-const KNOWN: [number, StatusClass][] = [
-  [20000, 'ok'],
-  [20100, 'created'],
-  [40000, 'rejected'],
-  [40006, 'rejected'],
-  [40100, 'account'],
-  [40101, 'store_failed'],
-  [40102, 'no_results'],
-  [40103, 'store_failed'],
-  [40104, 'account'],
-  [40105, 'rejected'],
-  [40200, 'money'],
-  [40202, 'rate_limited'],
-  [40203, 'money'],
-  [40201, 'account'],
-  [40204, 'account'],
-  [40205, 'rejected'],
-  [40206, 'rejected'],
-  [40207, 'account'],
-  [40209, 'too_many_at_once'],
-  [40210, 'money'],
-  [40401, 'rejected'],
-  [40403, 'rejected'],
-  [40501, 'rejected'],
-  [40506, 'rejected'],
-  [40601, 'pending'],
-  [40602, 'pending'],
-  [50000, 'server'],
-  [50301, 'server'],
-  [60000, 'server'],
-  [10000, 'unknown'],
-  [0, 'unknown'],
-]
+const KNOWN: Readonly<Partial<Record<StatusClass, readonly number[]>>> = {
+  ok: [20000],
+  created: [20100],
+  pending: [40601, 40602],
+  no_results: [40102],
+  store_failed: [40101, 40103],
+  account: [40100, 40104, 40201, 40204, 40207],
+  money: [40200, 40203, 40210],
+  rate_limited: [40202],
+  too_many_at_once: [40209],
+  rejected: [40000, 40006, 40401, 40403, 40501, 40506],
+  server: [50000, 50301, 60000],
+  unknown: [0, 10000],
+}
 
 test('every code that the notes name has its class', () => {
-  for (const [code, expected] of KNOWN) assert.equal(classifyStatus(code), expected, String(code))
+  for (const [expected, codes] of Object.entries(KNOWN)) {
+    for (const code of codes)
+      assert.deepEqual([classifyStatus(code), classifyCall(code)], [expected, expected])
+  }
 })
 
 test('an unknown 401xx or 402xx is about a task where it stands at one, else of the account', () => {
   for (const code of [40105, 40199, 40205, 40206, 40299])
     assert.deepEqual([classifyStatus(code), classifyCall(code)], ['rejected', 'account'])
-  for (const [code, expected] of KNOWN.filter(([known]) => known < 40105 || known > 40299))
-    assert.equal(classifyCall(code), expected, String(code))
-  assert.deepEqual([classifyCall(40202), classifyCall(40210)], ['rate_limited', 'money'])
 })
 
 test('any 4xxxx is somebody’s fault and any 5xxxx the server’s, never a success', () => {
   const successes = new Set<StatusClass>(['ok', 'created', 'unknown', 'server'])
-  fc.assert(
-    fc.property(fc.integer({ min: 40000, max: 49999 }), (code) => !successes.has(classifyStatus(code))),
-  )
-  fc.assert(fc.property(fc.integer({ min: 50000, max: 60000 }), (code) => classifyStatus(code) === 'server'))
+  const within = (min: number, max: number, isFit: (code: number) => boolean) =>
+    fc.assert(fc.property(fc.integer({ min, max }), isFit))
+  within(40000, 49999, (code) => !successes.has(classifyStatus(code)))
+  within(50000, 60000, (code) => classifyStatus(code) === 'server')
 })
+
+const refused = (status_code: number) => envelope(null, { status_code })
+const STATE = /Look at the state of the account with the service\.$/
+const MONEY = /Check the balance and the cost limits of the account\.$/
+const refusals = [
+  ['a wrong password', plainBody(401, ''), /\(40100\).* Check APP_DATA_LOGIN and APP_DATA_PASSWORD\.$/],
+  ['40100', refused(40100), /Check APP_DATA_LOGIN and APP_DATA_PASSWORD\.$/],
+  ['an account that is not verified', refused(40104), /The account is not verified yet: .*\.$/],
+  ['an address', refused(40207), /does not allow calls from the address of this machine: .*\.$/],
+  ['another state of the account', refused(40201), STATE],
+  ['an unknown code of the whole call', refused(40199), STATE],
+  [
+    'a missing part',
+    refused(40204),
+    /The account may not use the App Data API: order it with the service\.$/,
+  ],
+  ['no money', plainBody(402, ''), MONEY],
+  ['a cost limit', refused(40203), MONEY],
+] as const
+
+for (const [name, answer, message] of refusals) {
+  test(`a refusal for ${name} names the call, and what to do`, async (t) => {
+    const server = await startWireServer(t, answer)
+    const call = openClient(t, server.baseUrl).getUserData()
+    const error = await call.catch((cause: unknown) => cause)
+    assert.ok(error instanceof Error)
+    assert.match(error.message, /^GET \/v3\/appendix\/user_data failed: /)
+    assert.match(error.message, message)
+    assert.equal(error.message.includes('PASSWORD'), message.source.includes('PASSWORD'))
+  })
+}

@@ -13,62 +13,35 @@ describe('a result that is read', () => {
   const answer = (result: unknown, fields: Record<string, unknown> = {}) =>
     envelope([taskWith([result], { time: '0.25 sec.', ...fields })])
   test('comes with the parameters of the task, whatever their form', async (t) => {
-    const data = {
-      api: 'app_data',
-      function: 'app_list',
-      depth: '100',
-      tag: 'x.1',
-      app_collection: 'top',
-      os: 7,
-    }
+    const data = { api: 'app_data', depth: '100', tag: 'x.1', app_collection: 'top', os: 7 }
     const call = (client: AppDataClient) => client.getAppList('android_store', 'id-1')
     const odd = (await ask(t, answer({ items: [] }, { data }), call)).value
     assert.ok(odd.kind === 'done' && odd.data.depth === null)
     const { value } = await ask(t, answer({ items: [] }, { data: { ...data, os: 'windows' } }), call)
     assert.ok(value.kind === 'done')
     assert.equal(value.timeSeconds, 0.25)
-    const { api, depth, tag, appCollection, os, keyword } = value.data
-    assert.deepEqual(
-      [api, depth, tag, appCollection, os, keyword],
-      ['app_data', 100, 'x.1', 'top', 'windows', null],
-    )
+    const expected = {
+      api: 'app_data',
+      depth: 100,
+      tag: 'x.1',
+      appCollection: 'top',
+      os: 'windows',
+      keyword: null,
+    }
+    assert.partialDeepStrictEqual(value.data, expected)
   })
 })
 
 describe('the failed tasks', () => {
-  const row = {
-    id: 'id-1',
-    datetime: '2026-11-20 10:00:00 +00:00',
-    function: 'postback_url',
-    error_code: '40000',
-    error_message: 'no answer',
-    http_url: 'https://example.com/hook',
-    http_method: 'POST',
-    http_code: 500,
-    http_time: 10.0001,
-    http_response: 'oops',
-  }
-
   test('lack what cannot be read, and one without an id is left out', async (t) => {
-    const odd = {
-      ...row,
-      error_code: 2 ** 40,
-      http_code: -1,
-      http_time: 1e300,
-      http_url: 7,
-      datetime: 'soon',
-    }
-    const bare = { id: 'id-2' }
-    const { value } = await ask(t, envelope([taskWith([{ ...row, id: '' }, null, odd, bare])]), (client) =>
-      client.listFailedTasks({}),
-    )
-    assert.deepEqual(
-      value.map(({ id }) => id),
-      ['id-1', 'id-2'],
-    )
-    const { errorCode, httpCode, httpTime, httpUrl, datetime, errorMessage } = value[0] ?? {}
-    assert.deepEqual([errorCode, httpCode, httpTime, httpUrl, datetime], [null, null, null, null, null])
-    assert.equal(errorMessage, 'no answer')
+    const wrong = { error_code: 2 ** 40, http_code: -1, http_time: 1e300, http_url: 7, datetime: 'soon' }
+    const odd = { id: 'id-1', error_message: 'no answer', ...wrong }
+    const rows = [{ ...odd, id: '' }, null, odd, { id: 'id-2' }]
+    const call = (client: AppDataClient) => client.listFailedTasks({})
+    const [first, second, ...more] = (await ask(t, envelope([taskWith(rows)]), call)).value
+    assert.deepEqual([first?.id, second?.id, more], ['id-1', 'id-2', []])
+    const none = { errorCode: null, httpCode: null, httpTime: null, httpUrl: null, datetime: null }
+    assert.partialDeepStrictEqual(first, { ...none, errorMessage: 'no answer' })
   })
 })
 

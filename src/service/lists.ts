@@ -1,0 +1,187 @@
+/** The lists that cost nothing: what watches refer to, what the service says of itself, and what failed. */
+import { z } from 'zod'
+import { UnreadableError } from '../errors.ts'
+import {
+  ifReadable,
+  readCode,
+  readNumber,
+  textIfReadable,
+  wireCode,
+  wireCount,
+  wireIdentifier,
+  wireName,
+  wireRecord,
+  wireTimestamp,
+} from './fields.ts'
+import type { Store } from './functions.ts'
+import { fetchReadableRows } from './replies.ts'
+import { checkRequest, formatInstant, refuseRange, rowOffset, wholeUpTo } from './requests.ts'
+import type { Transport } from './transport.ts'
+
+/** One place that a store can be asked from (docs/service.md: Reference records). */
+export type Location = z.output<typeof location>
+/** One language that a store can be asked in. */
+export type Language = z.output<typeof language>
+/** A category of a store with the number of listings in it. */
+export type ListingCategory = z.output<typeof listingCategory>
+/** How one part of the service says it is. */
+export type ApiStatus = z.output<typeof status>
+/** What a status code means. */
+export type ServiceErrorCode = z.output<typeof errorCode>
+/** One failure of a task or of a webhook (docs/service.md: Failed-task record). */
+export type FailedTask = z.output<typeof failedTask>
+
+const location = wireRecord({
+  /** What a task names the location by. */
+  locationCode: wireCode,
+  /** Full name, which a task may give instead of the code. */
+  locationName: wireName,
+  /** Name of what it lies in; null for a country, and so always in ios_store. */
+  locationNameParent: textIfReadable(500),
+  /** ISO 3166-1, two letters. */
+  countryIsoCode: textIfReadable(20),
+  /** Such as `Country`. */
+  locationType: textIfReadable(100),
+})
+
+const language = wireRecord({
+  /** Full English name, which a task may give instead of the code. */
+  languageName: wireName,
+  /** ISO 639-1. */
+  languageCode: wireName,
+})
+
+const categories = z.object({ categories: z.array(wireName) }).transform((row) => row.categories)
+
+const listingCategory = wireRecord({ category: wireName, count: wireCount })
+
+/** A list of each store. */
+const ofStore =
+  <T>(path: string, row: z.ZodType<T>) =>
+  (transport: Transport, store: Store): Promise<T[]> =>
+    fetchReadableRows(transport, referenceCall(`/v3/app_data/${store}/${path}`), row)
+
+function referenceCall(path: string) {
+  return { kind: 'reference', method: 'GET', path } as const
+}
+
+export const listLocations = ofStore('locations', location)
+export const listLanguages = ofStore('languages', language)
+/** A service in the form of the specification has those of android_store alone, and answers 404 else. */
+export const listListingCategories = ofStore('app_listings/categories', listingCategory)
+
+/** The category values of a store. */
+export async function listCategories(transport: Transport, store: Store): Promise<string[]> {
+  return (await ofStore('categories', categories)(transport, store)).flat()
+}
+
+/** One part of it, such as `task_post`, `task_get`, `live` or `postback/pingback`. */
+const endpoint = wireRecord({ endpoint: wireName, status: wireName })
+
+const status = wireRecord({
+  /** `app_data` or `appendix`. */
+  api: wireName,
+  /** `ok` when healthy (docs/service.md: Status record). */
+  status: wireName,
+  /** A part whose name or status cannot be read is left out, and stops no posting. */
+  endpoints: z
+    .array(z.unknown())
+    .nullish()
+    .transform((parts) => (parts ?? []).flatMap((part) => endpoint.safeParse(part).data ?? [])),
+})
+
+const errorCode = wireRecord({
+  /** 10000 to 60000. */
+  code: wireCode,
+  /** In the words of the service. */
+  message: textIfReadable(500).transform((value) => value ?? ''),
+})
+
+/** The service's own view of its health; at most 10 calls a minute (spec: Limits). */
+export function getStatus(transport: Transport): Promise<ApiStatus[]> {
+  return fetchReadableRows(transport, { kind: 'status', method: 'GET', path: '/v3/appendix/status' }, status)
+}
+
+const ERRORS_CALL = referenceCall('/v3/appendix/errors')
+
+/** Every status code of the service with its message. */
+export function listErrors(transport: Transport): Promise<ServiceErrorCode[]> {
+  return fetchReadableRows(transport, ERRORS_CALL, errorCode)
+}
+
+/**
+ * The present by the service's own clock, whole seconds. @throws UnreadableError when the answer has no date
+ */
+export async function readServiceTime(transport: Transport): Promise<Date> {
+  const { answeredAt } = await transport.callFree(ERRORS_CALL)
+  if (answeredAt !== null) return answeredAt
+  const call = `${ERRORS_CALL.method} ${ERRORS_CALL.path}`
+  throw new UnreadableError(`${call} was answered without a date, so the service's clock is unknown.`, 'date')
+}
+
+/** spec: Limits */
+export const MAX_FAILED_TASK_ROWS = 1000
+/** As the service is sold; by the specification a day. What it does not allow it refuses itself. */
+const HISTORY_DAYS = 7
+
+export interface FailedTaskQuery {
+  /** 1 to 1000. Default 1000. */
+  readonly limit?: number
+  /** Rows to skip. Default 0. */
+  readonly offset?: number
+  /** Only failures of this function, such as `postback_url`. */
+  readonly filteredFunction?: string
+  /** As far back as the service allows, a day or a week, to the second: fractions are cut off. */
+  readonly from?: Date
+  /** Not before `from`. */
+  readonly to?: Date
+}
+
+const failedTask = wireRecord({
+  /** Of the task, the service's own. */
+  id: wireIdentifier,
+  /** When it failed, UTC. */
+  datetime: wireTimestamp,
+  /** Such as `pingback_url`, `postback_url` or `app_data/task_get/advanced`. */
+  function: textIfReadable(500),
+  /** A status code of the service. */
+  errorCode: ifReadable(readCode),
+  /** What went wrong, or the URL that did. */
+  errorMessage: textIfReadable(5_000),
+  /** Of the call, or of the webhook. */
+  httpUrl: textIfReadable(5_000),
+  httpMethod: textIfReadable(20),
+  /** HTTP status code, 0 or null when there was no answer. */
+  httpCode: ifReadable(readCode),
+  /** How long the HTTP request took, in the unit of the service; for a webhook, the receiver. */
+  httpTime: ifReadable(readNumber),
+  /** What was answered. */
+  httpResponse: textIfReadable(10_000),
+})
+
+const FUNCTION_RULE = 'must be the name of a function'
+
+const query = z.object({
+  limit: wholeUpTo(MAX_FAILED_TASK_ROWS),
+  offset: rowOffset,
+  filtered_function: z.string(FUNCTION_RULE).min(1, FUNCTION_RULE).optional(),
+})
+
+/** @throws ConfigurationError when the query breaks a rule; what `fetchReadableRows` throws */
+export async function listFailedTasks(
+  transport: Transport,
+  { limit, offset, filteredFunction, from, to }: FailedTaskQuery,
+): Promise<FailedTask[]> {
+  const path = '/v3/app_data/errors'
+  const request = {
+    limit,
+    offset,
+    filtered_function: filteredFunction,
+    datetime_from: from && formatInstant(from),
+    datetime_to: to && formatInstant(to),
+  }
+  const range = refuseRange({ from, to }, transport.nowMs(), HISTORY_DAYS, 'the past seven days')
+  checkRequest(query.superRefine(range), request, `POST ${path}`)
+  const call = { kind: 'failed_tasks', method: 'POST', path, body: [request] } as const
+  return fetchReadableRows(transport, call, failedTask)
+}

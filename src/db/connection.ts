@@ -1,8 +1,7 @@
 /** How both drivers connect: to the same server, by the same rules, with the same settings of the session. */
 import { type DatabaseAddress, parseDatabaseUrl } from '../database-url.ts'
 import { ConfigurationError } from '../errors.ts'
-import { AnsweredSocket, GuardedSocket } from './guarded-socket.ts'
-import { openSocket } from './open-socket.ts'
+import { makeSocket, openSocket } from './socket.ts'
 
 /**
  * What our statements mean, and how values are written and read, stands on these, and each may be otherwise
@@ -69,7 +68,7 @@ export function postgresOptions(url: string) {
     // What `openSocket` opens has it already.
     ssl: false,
     ...(address.connectTimeoutS === null ? {} : { connect_timeout: address.connectTimeoutS }),
-    socket: () => openSocket(makeSocket(address), address),
+    socket: () => openSocket(address),
   }
 }
 
@@ -105,9 +104,4 @@ function parse(url: string): DatabaseAddress {
     if (!(error instanceof ConfigurationError)) throw error
     throw new ConfigurationError(`DATABASE_URL ${error.message}.`, { cause: error })
   }
-}
-
-function makeSocket({ host, port, password, tls }: DatabaseAddress): AnsweredSocket {
-  if (tls !== null) return new AnsweredSocket(`${host}:${port}`)
-  return new GuardedSocket({ server: `${host}:${port}`, hasPassword: password !== '' })
 }

@@ -46,9 +46,6 @@ export type PersonRole = 'storerank_editor' | 'storerank_reader'
 /** Of a statement in the name of a person. */
 const PERSON_LIMIT_MS = 30_000
 
-const OBSERVER_IDLE_S = 10
-const PERMITS_IDLE_S = 60
-
 /** Opens lazily: no connection is made before the first statement. */
 export function openDatabase(url: string, options: DatabaseOptions = {}): Database {
   const { name = 'storerank', maxConnections = 10, role } = options
@@ -64,8 +61,8 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
     connection: { application_name: name, options: toStartupOptions(settings) },
   }
   // Used when something hangs, which is when the others have no connection left.
-  const observer = createPool({ ...shared, max: 1, idle_timeout: OBSERVER_IDLE_S })
-  const permits = createPool({ ...shared, max: 1, idle_timeout: PERMITS_IDLE_S })
+  const observer = createPool({ ...shared, max: 1 })
+  const permits = createPool({ ...shared, max: 1 })
   const main = createPool({ ...shared, max: maxConnections }, observer.sql)
   return {
     url,

@@ -1,17 +1,21 @@
 /**
  * The door to postgres.js 3.4.9: nothing else imports it, and every statement passes `send`, which makes and
- * sends it at one moment. What the driver does wrong when a session is lost is kept out by the users of this
- * file: `transaction.ts` and `pool.ts`.
+ * sends it at one moment. A client of the driver is one session here, and begins no other: the driver would
+ * send what is left of a lost one to the next, where the rest of a transaction is committed at once.
  */
+import type { Socket } from 'node:net'
 import postgres from 'postgres'
 import { parse as parseArray } from 'postgres-array'
+import { endedEarly, failedSocket } from './socket.ts'
 import { type Part, type Rendered, render, Statement, toParameter, type Value } from './sql.ts'
 
-/** A client of the driver: one or several connections. */
 export type Client = postgres.Sql
-export type ClientOptions = postgres.Options<Record<string, postgres.PostgresType>>
-/** The driver's own transaction, or a savepoint in it. */
-export type DriverTransaction = postgres.TransactionSql
+/** The driver's types leave `socket` out. */
+export type ClientOptions = postgres.Options<Record<string, postgres.PostgresType>> & {
+  readonly host: string
+  readonly port: number
+  readonly socket: () => Promise<Socket>
+}
 /** Rows, and what the server says of them: `count`, `columns`, `command`. */
 export type Rows<T extends readonly object[]> = postgres.RowList<T>
 
@@ -40,12 +44,40 @@ export interface SqlRunner {
 export const CLOSE_TIMEOUT_S = 5
 
 /**
- * Opens lazily: no connection is made before the first statement. A connection that was closed for its age
- * would take those beside it along, so none is.
+ * Opens lazily: no connection is made before the first statement.
+ * @param reconnects whether a session that was lost is followed by another one
  */
-export function connect(options: ClientOptions): Client {
-  const own = { onnotice: () => {}, max_lifetime: null, fetch_types: false, types: TYPES }
-  return postgres({ ...own, ...options }) as Client
+export function connect(options: ClientOptions, reconnects = false): Client {
+  const server = `${options.host}:${options.port}`
+  let socket: Socket | null = null
+  let hasEnded = false
+  const session = {
+    max: 1,
+    max_lifetime: null,
+    onnotice: () => {},
+    fetch_types: false,
+    types: TYPES,
+    ...options,
+    socket: async () => {
+      // While it lives, the driver connects again to cancel a statement.
+      if (socket?.destroyed)
+        return failedSocket(hasEnded ? connectionError('CONNECTION_CLOSED', server) : endedEarly(server))
+      const opened = await options.socket()
+      socket ??= opened
+      return opened
+    },
+    onclose: (id: number) => {
+      hasEnded = true
+      if (reconnects) socket = null
+      options.onclose?.(id)
+    },
+  }
+  return postgres(session) as Client
+}
+
+/** What the driver says of a connection that has ended. */
+export function connectionError(code: 'CONNECTION_CLOSED' | 'CONNECTION_ENDED', server: string): Error {
+  return Object.assign(new Error(`write ${code} ${server}`), { code })
 }
 
 const noted = (from: number[], parse: (text: string) => unknown) => ({

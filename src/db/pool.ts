@@ -1,21 +1,16 @@
 /**
- * A pool of connections that gives up all of them when one is lost, and goes on with new ones. A connection
- * of postgres.js begins its next session with what is left of the lost one: bytes that were not sent, so that
- * it hangs; an error that is thrown at the next statement; and while it notices the loss it takes statements
- * that it never answers.
+ * Sessions of the server, each with a client of the driver of its own. One that is lost takes no statement
+ * any more, and the pool goes on with another one.
  */
 import pLimit from 'p-limit'
 import {
   CLOSE_TIMEOUT_S,
-  type Client,
   type ClientOptions,
-  connect,
+  connectionError,
   createRunner,
-  endsSession,
   type SqlRunner,
-  send,
 } from './driver.ts'
-import { type Begin, createBegin } from './transaction.ts'
+import { type Begin, Link, runTransaction } from './transaction.ts'
 
 export interface Pool {
   readonly sql: SqlRunner
@@ -32,65 +27,41 @@ export interface PoolLoad {
 }
 
 /**
- * What goes on in the other sessions of a client that was given up may take that long before it is cut off.
- */
-const GIVEN_UP_MS = 60_000
-
-/**
  * Opens lazily: no connection is made before the first statement.
  * @param observer of another pool, for transactions that wait for a lock or hang
  */
 export function createPool(options: ClientOptions & { readonly max: number }, observer?: SqlRunner): Pool {
-  // A client never has more to do than it has connections: its own queue would be worked by those that are
-  // lost.
   const limit = pLimit(options.max)
-  const givenUp = new Set<Client>()
+  const links = new Set<Link>()
+  const idle: Link[] = []
   let statements = 0
-  let isClosing = false
+  let isClosed = false
 
-  const open = (): Client => connect({ ...options, onclose: () => giveUp(client) })
-  const giveUp = (lost: Client) => {
-    if (lost !== client || isClosing) return
-    client = open()
-    givenUp.add(lost)
-    setTimeout(() => void cutOff(lost), GIVEN_UP_MS).unref()
-    void closeIdle(lost)
+  const take = (): Link => {
+    if (isClosed) throw connectionError('CONNECTION_ENDED', `${options.host}:${options.port}`)
+    const free = idle.pop()
+    if (free !== undefined) return free.isLost ? take() : free
+    const link = new Link(options, () => links.delete(link))
+    links.add(link)
+    return link
   }
-  const cutOff = async (lost: Client) => {
-    givenUp.delete(lost)
-    await lost.end({ timeout: 0 })
-  }
-  let client = open()
-
-  const runner = createRunner((rendered, how) =>
+  const use = <T>(work: (link: Link) => Promise<T>): Promise<T> =>
     limit(async () => {
+      const link = take()
       statements += 1
-      const used = client
-      const query = send(used, rendered, how)
-      query.catch((error) => {
-        if (endsSession(error)) giveUp(used)
-      })
-      return query
-    }),
-  )
+      try {
+        return await work(link)
+      } finally {
+        idle.push(link)
+      }
+    })
   return {
-    sql: runner,
-    begin: (work, transaction) =>
-      limit(() => {
-        statements += 1
-        const used = client
-        return createBegin(used, () => giveUp(used), observer)(work, transaction)
-      }),
+    sql: createRunner((rendered, how) => use(async (link) => link.send(rendered, how))),
+    begin: (work, transaction) => use((link) => runTransaction(link, work, transaction, observer)),
     load: () => ({ statements, waiting: limit.pendingCount }),
     close: async () => {
-      isClosing = true
-      await client.end({ timeout: CLOSE_TIMEOUT_S })
-      await Promise.all([...givenUp].map(cutOff))
+      isClosed = true
+      await Promise.all([...links].map((link) => link.end(CLOSE_TIMEOUT_S)))
     },
   }
-}
-
-/** Sessions that have nothing to do end now, the others when they have. The driver's types lack `close`. */
-function closeIdle(client: Client): Promise<void> {
-  return (client as Client & { close(): Promise<void> }).close()
 }

@@ -1,8 +1,4 @@
-/**
- * A connection of its own: for a lock that lives as long as it does, and for what no pool can do, as cursors
- * and COPY. A reserved one of a pool will not do: once it was cut the driver lends it to others, and its
- * release then lends it twice, in the middle of a transaction.
- */
+/** A connection of its own: for a lock that lives as long as it does, and for cursors and COPY. */
 import type { Readable, Writable } from 'node:stream'
 import { postgresOptions, toStartupOptions } from './connection.ts'
 import {
@@ -22,8 +18,9 @@ export interface SessionOptions {
   /** With which it begins. */
   readonly settings?: Readonly<Record<string, string | number>>
   readonly onNotice?: ClientOptions['onnotice']
-  /** Called when the connection has ended, whoever ended it. The next statement makes another one. */
+  /** Called when the connection has ended, whoever ended it. */
   readonly onClose?: () => void
+  /** With it, the next statement makes another connection. */
   readonly reconnectPauseMs?: number
   /** How values are read; without it, as everywhere. */
   readonly types?: ClientOptions['types']
@@ -70,15 +67,17 @@ const SIMPLE = { simple: true }
 /** Connects with the first statement. Its caller ends it. */
 export function openSession(url: string, options: SessionOptions): Session {
   const { name, settings = {}, onNotice, onClose, reconnectPauseMs, types } = options
-  const client = connect({
-    ...postgresOptions(url),
-    max: 1,
-    ...(onNotice && { onnotice: onNotice }),
-    ...(onClose && { onclose: onClose }),
-    ...(reconnectPauseMs && { backoff: () => reconnectPauseMs / 1000 }),
-    ...(types && { types, fetch_types: true }),
-    connection: { application_name: name, options: toStartupOptions(settings) },
-  })
+  const client = connect(
+    {
+      ...postgresOptions(url),
+      ...(onNotice && { onnotice: onNotice }),
+      ...(onClose && { onclose: onClose }),
+      ...(reconnectPauseMs && { backoff: () => reconnectPauseMs / 1000 }),
+      ...(types && { types, fetch_types: true }),
+      connection: { application_name: name, options: toStartupOptions(settings) },
+    },
+    reconnectPauseMs !== undefined,
+  )
   const of = (text: string, how: object) => toQuery(client, { text, values: [] }, how)
   const runner = createRunner((rendered, how) => send(client, rendered, how))
   return Object.assign(runner, {

@@ -1,20 +1,18 @@
-/**
- * `begin`: the one way to run a transaction. postgres.js sends the next statement of a transaction whose
- * session has ended on another connection, where it is committed at once, or ends the process with a
- * TypeError; savepoints, COMMIT and ROLLBACK likewise. Therefore a transaction sends nothing once its session
- * is lost, and the driver never learns how its callback ended.
- */
+/** One session, and the one way to run a transaction in it, which sends nothing once that is lost. */
 import { UnavailableError } from '../errors.ts'
 import {
   type Client,
+  type ClientOptions,
+  connect,
+  connectionError,
   createRunner,
-  type DriverTransaction,
   endsSession,
   type Query,
   type SqlRunner,
   send,
 } from './driver.ts'
 import { describeLockTimeout, type LockHolder, readLockHolders } from './lock-holder.ts'
+import type { Rendered } from './sql.ts'
 
 /** The statements of one transaction. */
 export interface Transaction extends SqlRunner {
@@ -48,143 +46,180 @@ export interface TransactionOptions {
  */
 export type Begin = <T>(work: (tx: Transaction) => Promise<T>, options?: TransactionOptions) => Promise<T>
 
-const SNAPSHOT = 'isolation level repeatable read read only'
 /** Minutes, where the longest of our transactions take seconds: beyond it something hangs. */
 const LIMIT_MS = 10 * 60_000
 /** SQLSTATE: lock_timeout was over. */
 const LOCK_NOT_AVAILABLE = '55P03'
-/**
- * The first look comes after this part of the time that a statement may wait, the last one shortly before its
- * end.
- */
+/** SQLSTATE: a statement before it in the same transaction has failed. */
+const ABORTED = '25P02'
+/** The first look comes after this part of the time that a statement may wait. */
 const LOOKS = 4
+const OVER = 'A statement came after the end of its transaction, whose callback must await it.'
 
-/**
- * @param onLost called once when a session was lost, before anybody else learns it
- * @param observer of another pool, that looks at a transaction from outside: who holds its lock, and an end
- *   to its session
- */
-export function createBegin(client: Client, onLost: () => void, observer?: SqlRunner): Begin {
-  return async <T>(work: (tx: Transaction) => Promise<T>, options: TransactionOptions = {}): Promise<T> => {
-    const { name = 'A transaction', lockTimeoutMs, limitMs = LIMIT_MS } = options
-    const locks = createLockWatch(lockTimeoutMs, observer)
-    const session = new GuardedSession(locks.watch, onLost)
-    const watchdog = setTimeout(() => giveUp(session, name, limitMs, observer), limitMs)
-    const running = client.begin(options.isReadOnlySnapshot ? SNAPSHOT : '', (driver) =>
-      session.run(driver, (tx) => {
-        setLimits(tx, options)
-        return work(tx)
-      }),
-    )
-    try {
-      return (await Promise.race([running, session.lost])) as T
-    } catch (error) {
-      if (!session.isOver) session.lose(error)
-      if (lockTimeoutMs === undefined || (error as { code?: string }).code !== LOCK_NOT_AVAILABLE) throw error
-      throw new UnavailableError(describeLockTimeout(name, lockTimeoutMs, locks.holders()), { cause: error })
-    } finally {
-      clearTimeout(watchdog)
-    }
-  }
-}
-
-/** The session of one transaction: whether it lives, and the one place that its statements pass. */
-class GuardedSession {
-  /** Rejects with the error that the session ended with; never resolves. */
-  readonly lost: Promise<never>
+/** One session, until it is lost. */
+export class Link {
   /** The server process; null until a statement was sent. */
   pid: number | null = null
-  /** Whether the callback has ended. */
-  isOver = false
-  readonly #onSend: (query: Query, pid: number) => void
+  readonly #client: Client
   readonly #onLost: () => void
-  readonly #reject: (error: unknown) => void
-  #isLost = false
+  #reject: (error: unknown) => void = () => {}
   #refusal: Error | null = null
 
-  constructor(onSend: (query: Query, pid: number) => void, onLost: () => void) {
-    this.#onSend = onSend
+  constructor(options: ClientOptions, onLost: () => void) {
+    const onclose = () => this.lose(connectionError('CONNECTION_CLOSED', `${options.host}:${options.port}`))
+    this.#client = connect({ ...options, max: 1, onclose })
     this.#onLost = onLost
-    const { promise, reject } = Promise.withResolvers<never>()
-    promise.catch(() => {})
-    this.lost = promise
-    this.#reject = reject
   }
 
-  /** From here on every statement is refused, and what becomes of the callback does not matter any more. */
+  get isLost(): boolean {
+    return this.#refusal !== null
+  }
+
+  send(rendered: Rendered, how?: object): Query {
+    if (this.#refusal !== null) throw this.#refusal
+    const query = send(this.#client, rendered, how)
+    this.pid = query.state?.pid ?? this.pid
+    query.catch((error) => {
+      if (endsSession(error)) this.lose(error)
+    })
+    return query
+  }
+
+  /** From here on every statement is refused, and what is under way is cut off. */
   lose(error: unknown): void {
-    if (this.#isLost) return
-    this.#isLost = true
+    if (this.isLost) return
     const reason = error instanceof Error ? error.message : String(error)
-    this.#refusal ??= new UnavailableError(`The session of this transaction has ended: ${reason}`, {
+    this.#refusal = new UnavailableError(`The session of this transaction has ended: ${reason}`, {
       cause: error,
     })
-    this.#onLost()
     this.#reject(error)
+    this.#onLost()
+    void this.end(0)
   }
 
-  /** Runs the callback of the transaction. Once the session is lost, the result never settles. */
-  run<T>(driver: DriverTransaction, work: (tx: Transaction) => Promise<T>): Promise<T> {
-    return this.#untilLost(() => work(this.#guard(driver)).finally(() => this.#end()))
-  }
-
-  #end(): void {
-    this.isOver = true
-    this.#refusal ??= new Error(
-      'A statement came after the end of its transaction, whose callback must await it.',
-    )
-  }
-
-  #guard(driver: DriverTransaction): Transaction {
-    const runner = createRunner(async (rendered, options) => {
-      if (this.#refusal !== null) throw this.#refusal
-      const query = send(driver, rendered, options)
-      query.catch((error) => {
-        if (endsSession(error)) this.lose(error)
-      })
-      this.pid = query.state?.pid ?? this.pid
-      if (this.pid !== null) this.#onSend(query, this.pid)
-      return query
+  /** What the transaction comes to, or the error that its session ended with. One at a time. */
+  untilLost<T>(transaction: Promise<T>): Promise<T> {
+    // Without Promise.race, which would keep the outcome of each for as long as the session lives.
+    return new Promise((resolve, reject) => {
+      this.#reject = reject
+      transaction.then(resolve, reject)
     })
-    const savepoint = async <T>(work: (tx: Transaction) => Promise<T>) => {
-      if (this.#refusal !== null) throw this.#refusal
-      const inner = driver.savepoint((nested) => this.#untilLost(() => work(this.#guard(nested))))
-      return Promise.race([inner as Promise<T>, this.lost])
-    }
-    return Object.assign(runner, { savepoint })
   }
 
-  #untilLost<T>(work: () => Promise<T>): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
-      // In a function of its own, because a callback may throw before it returns a promise.
-      ;(async () => work())().then(
-        (result) => this.#isLost || resolve(result),
-        (error) => this.#isLost || reject(error),
-      )
-    })
+  end(timeoutS: number): Promise<void> {
+    return this.#client.end({ timeout: timeoutS })
   }
 }
 
+type Run = (rendered: Rendered, how?: object) => Query
+
 /**
- * Goes to the server together with the first statement of the transaction, which waits for no answer of its
- * own.
+ * @param observer of another session, that looks at a transaction from outside: who holds its lock, and an
+ *   end to its session
  */
+export async function runTransaction<T>(
+  link: Link,
+  work: (tx: Transaction) => Promise<T>,
+  options: TransactionOptions = {},
+  observer?: SqlRunner,
+): Promise<T> {
+  const { name = 'A transaction', lockTimeoutMs, limitMs = LIMIT_MS } = options
+  const locks = createLockWatch(link, lockTimeoutMs, observer)
+  const watchdog = setTimeout(() => giveUp(link, name, limitMs, observer), limitMs)
+  try {
+    return await link.untilLost(beginAndCommit(link, work, options, locks.watch))
+  } catch (error) {
+    if (lockTimeoutMs === undefined || (error as { code?: string }).code !== LOCK_NOT_AVAILABLE) throw error
+    throw new UnavailableError(describeLockTimeout(name, lockTimeoutMs, locks.holders()), { cause: error })
+  } finally {
+    clearTimeout(watchdog)
+  }
+}
+
+async function beginAndCommit<T>(
+  link: Link,
+  work: (tx: Transaction) => Promise<T>,
+  options: TransactionOptions,
+  watch: (query: Query) => void,
+): Promise<T> {
+  let isOver = false
+  const run: Run = (rendered, how) => {
+    if (isOver) throw new Error(OVER)
+    const query = link.send(rendered, how)
+    watch(query)
+    return query
+  }
+  const snapshot = options.isReadOnlySnapshot ? ' isolation level repeatable read read only' : ''
+  await say(run, `begin${snapshot}`)
+  const end = (command: string) => {
+    isOver = true
+    return say(link.send.bind(link), command)
+  }
+  const result = await runScope(run, (tx) => {
+    setLimits(tx, options)
+    return work(tx)
+  }).catch(async (error) => {
+    await end('rollback')
+    throw error
+  })
+  await end('commit')
+  return result
+}
+
+/**
+ * Runs `work` with statements of its own. One that failed fails it, also where `work` has caught the error:
+ * Postgres would answer COMMIT with a rollback.
+ */
+async function runScope<T>(run: Run, work: (tx: Transaction) => Promise<T>, depth = 1): Promise<T> {
+  let failure: unknown = null
+  const runner = createRunner(async (rendered, how) => {
+    const query = run(rendered, how)
+    query.catch((error) => {
+      failure ??= error
+    })
+    return query
+  })
+  const savepoint = async <U>(inner: (tx: Transaction) => Promise<U>): Promise<U> => {
+    // Of those of one name, it is rolled back to the latest.
+    await say(run, `savepoint at_${depth}`)
+    try {
+      return await runScope(run, inner, depth + 1)
+    } catch (error) {
+      // Of a session that is lost, all is rolled back.
+      await say(run, `rollback to at_${depth}`).catch(() => {})
+      throw error
+    }
+  }
+  try {
+    const result = await work(Object.assign(runner, { savepoint }))
+    if (failure === null) return result
+  } catch (error) {
+    if (failure === null || (error as { code?: string }).code !== ABORTED) throw error
+  }
+  throw failure
+}
+
+async function say(run: Run, text: string): Promise<unknown> {
+  return run({ text, values: [] }, { simple: true })
+}
+
+/** They go to the server together with the first statement. A failure of theirs fails the transaction. */
 function setLimits(tx: Transaction, { lockTimeoutMs, statementTimeoutMs }: TransactionOptions): void {
   const limits = { lock_timeout: lockTimeoutMs, statement_timeout: statementTimeoutMs }
   const statements = Object.entries(limits).flatMap(([name, ms]) =>
     ms === undefined ? [] : [`set local ${name} = ${Math.ceil(ms)}`],
   )
-  // A failure of it fails the transaction.
   if (statements.length > 0) tx.unsafe(statements.join('; ')).catch(() => {})
 }
 
 /** Looks who holds the lock while a statement still waits for it. */
-function createLockWatch(lockTimeoutMs: number | undefined, observer?: SqlRunner) {
+function createLockWatch(link: Link, lockTimeoutMs: number | undefined, observer?: SqlRunner) {
   let holders: readonly LockHolder[] = []
   return {
     holders: () => holders,
-    watch: (query: Query, pid: number) => {
-      if (lockTimeoutMs === undefined || observer === undefined) return
+    watch: (query: Query) => {
+      const { pid } = link
+      if (lockTimeoutMs === undefined || observer === undefined || pid === null) return
       const timer = setInterval(async () => {
         const found = await readLockHolders(observer, pid).catch(() => [])
         if (found.length > 0) holders = found
@@ -196,8 +231,8 @@ function createLockWatch(lockTimeoutMs: number | undefined, observer?: SqlRunner
 }
 
 /** Ends the session as well: the server would go on with the statement, and hold its locks. */
-function giveUp(session: GuardedSession, name: string, limitMs: number, observer?: SqlRunner): void {
-  session.lose(new UnavailableError(`${name} had not ended after ${limitMs / 1000} s, and was given up.`))
-  if (observer === undefined || session.pid === null) return
-  observer`select pg_terminate_backend(${session.pid})`.catch(() => {})
+function giveUp(link: Link, name: string, limitMs: number, observer?: SqlRunner): void {
+  link.lose(new UnavailableError(`${name} had not ended after ${limitMs / 1000} s, and was given up.`))
+  if (observer === undefined || link.pid === null) return
+  observer`select pg_terminate_backend(${link.pid})`.catch(() => {})
 }

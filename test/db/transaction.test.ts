@@ -1,6 +1,6 @@
 /**
  * What becomes of transactions and statements whose session ends: with postgres.js as it is, and with ours.
- * Should a newer postgres.js pass where this one fails, look whether src/db/pool.ts and
+ * Should a newer postgres.js pass where this one fails, look whether src/db/driver.ts and
  * src/db/transaction.ts are still needed.
  */
 import assert from 'node:assert/strict'
@@ -195,7 +195,7 @@ describe('a pool that lost a session', () => {
     })
   })
 
-  test('goes on with new connections, also when the session that was lost had nothing to do', async (t) => {
+  test('goes on with a new one, also when the session that was lost had nothing to do', async (t) => {
     const db = openDatabase(database.url, { maxConnections: 2 })
     t.after(() => db.close())
     const readPids = async () => {
@@ -204,11 +204,12 @@ describe('a pool that lost a session', () => {
     }
     const pids = await readPids()
     await database.sql`select pg_terminate_backend(${pids[0]!})`
-    await until('the other one is closed', async () => {
-      const rows = await database.sql`select from pg_stat_activity where pid = ${pids[1]!}`
-      return rows.count === 0
+    let later = pids
+    await until('it is noticed', async () => {
+      later = await readPids().catch(() => pids)
+      return !later.includes(pids[0]!)
     })
-    assert.equal((await readPids()).filter((pid) => pids.includes(pid)).length, 0)
+    assert.ok(later.includes(pids[1]!))
   })
 
   test('keeps no process alive', async () => {
@@ -348,10 +349,6 @@ test('nothing but the dump of an embedded server begins a transaction of the dri
       .map((line) => [file, line.trim()]),
   )
   assert.deepEqual(found, [
-    [
-      'src/db/transaction.ts',
-      "const running = client.begin(options.isReadOnlySnapshot ? SNAPSHOT : '', (driver) =>",
-    ],
     // COPY needs a session of the driver. That of a restore is read-only outside of this one transaction.
     ['src/embedded/dump.ts', 'await session`begin isolation level repeatable read read only`'],
     ['src/embedded/restore.ts', 'await session`begin read write`'],

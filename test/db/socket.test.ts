@@ -5,8 +5,8 @@ import { once } from 'node:events'
 import { describe, type TestContext, test } from 'node:test'
 import { pino } from 'pino'
 import { openDatabase } from '../../src/db/database.ts'
-import { GuardedSocket } from '../../src/db/guarded-socket.ts'
 import { migrate } from '../../src/db/migrate.ts'
+import { GuardedSocket } from '../../src/db/socket.ts'
 import { openQueue } from '../../src/queue/queue.ts'
 import { callCommand } from '../support/command.ts'
 import { createTestDatabase } from '../support/database.ts'
@@ -105,7 +105,7 @@ test('a command says so in a sentence', async (t) => {
 
 test('a server that lets people in without a password may do so when DATABASE_URL has none', async (t) => {
   const { port } = await startImpostor(t, [OK])
-  const socket = new GuardedSocket({ server: 'here', hasPassword: false }).connect(port, '127.0.0.1')
+  const socket = new GuardedSocket('here', false).connect(port, '127.0.0.1')
   t.after(() => socket.destroy())
   socket.write('startup')
   const [heard] = await once(socket, 'data')

@@ -46,11 +46,7 @@ const ATTEMPTS_WITH_PAGE = 3
 const MESSAGES_PER_JOB = 100
 
 /** @returns how many were delivered */
-export async function deliverChannel(
-  deps: DeliveryDeps,
-  channelId: number,
-  signal: AbortSignal,
-): Promise<number> {
+export async function deliverChannel(deps: DeliveryDeps, channelId: number, signal: AbortSignal) {
   let delivered = 0
   for (let n = 0; n < MESSAGES_PER_JOB && !signal.aborted; n += 1) {
     // It may be gone, or disabled, by now.
@@ -64,12 +60,7 @@ export async function deliverChannel(
   return delivered
 }
 
-async function deliverMessage(
-  deps: DeliveryDeps,
-  channel: Channel,
-  message: Message,
-  signal: AbortSignal,
-): Promise<'delivered' | 'waits' | 'ended'> {
+async function deliverMessage(deps: DeliveryDeps, channel: Channel, message: Message, signal: AbortSignal) {
   const { db, settings } = deps
   let refused: string | null
   try {
@@ -95,12 +86,7 @@ async function deliverMessage(
  * a receiver that wants no more the message waits until its channel is enabled again; an address that a person
  * has changed since it was read stays.
  */
-async function recordRefusal(
-  { db, log }: DeliveryDeps,
-  channel: Channel,
-  { id }: Message,
-  error: Error,
-): Promise<'waits' | 'ended'> {
+async function recordRefusal({ db, log }: DeliveryDeps, channel: Channel, { id }: Message, error: Error) {
   const isOurs = !(error instanceof StorerankError)
   const isGone = error instanceof RejectedError
   const problem = isOurs ? `storerank could not write the message: ${error.message}.` : error.message

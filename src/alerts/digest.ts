@@ -24,11 +24,7 @@ export async function readDigest(
 }
 
 /** The page of the report, to be attached. */
-export async function writePage(
-  db: Database,
-  project: string,
-  without: readonly SectionName[] = [],
-): Promise<{ readonly filename: string; readonly content: string }> {
+export async function writePage(db: Database, project: string, without: readonly SectionName[] = []) {
   const name = project.replace(/[^\p{L}\p{N}_-]+/gu, '-')
   await using thread = startReportThread(db.url)
   return {

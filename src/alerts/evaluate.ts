@@ -37,10 +37,7 @@ export async function readAlertProjects({ sql }: Pick<Database, 'sql'>): Promise
  * The oldest slot of a project that has something due; null when there is none, or its collection is not
  * over.
  */
-export async function readDueSlot(
-  { sql }: { readonly sql: SqlRunner },
-  project: AlertProject,
-): Promise<string | null> {
+export async function readDueSlot({ sql }: { readonly sql: SqlRunner }, project: AlertProject) {
   const [row] = await sql<{ slot: string | null }[]>`
     select min(d.slot)::text as slot from alert_due d
     where d.project_id = ${project.id} and (
@@ -66,11 +63,7 @@ export async function evaluateSlot(tx: Transaction, { project, slot }: DueScope)
 }
 
 /** What goes by the clock, and not by a measurement. */
-export async function evaluateService(
-  tx: Transaction,
-  project: AlertProject,
-  budget: OverallBudget,
-): Promise<number> {
+export async function evaluateService(tx: Transaction, project: AlertProject, budget: OverallBudget) {
   return evaluate(tx, 'clock', [project.name, budget.maxDayMicros, budget.maxMonthMicros])
 }
 

@@ -35,10 +35,7 @@ const OLD_ALERTS = {
 }
 
 /** @returns how many rows of each went */
-export async function pruneAlerts(
-  db: Database,
-  signal?: AbortSignal,
-): Promise<Record<keyof typeof OLD_ALERTS, number>> {
+export async function pruneAlerts(db: Database, signal?: AbortSignal) {
   const pruned = await pruneTables(db, 'Pruning old alerts', OLD_ALERTS, signal)
   await db.sql`
     delete from alert_due d where not exists (

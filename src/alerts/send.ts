@@ -139,10 +139,7 @@ async function post(
  * A proxy is asked for the address that was checked, so that it leads nowhere else than a connection of ours;
  * for a host that the operator allows it is asked by name, which it may know alone.
  */
-async function findWay(
-  { url, isAllowed, lookup }: CheckedAddress,
-  settings: AlertSettings,
-): Promise<{ readonly dispatcher: Dispatcher; readonly url: URL }> {
+async function findWay({ url, isAllowed, lookup }: CheckedAddress, settings: AlertSettings) {
   const proxy = proxyOf(url, settings.proxy)
   if (proxy === null) return { dispatcher: new Agent({ connect: { lookup, timeout: TIMEOUT_MS } }), url }
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
@@ -159,10 +156,7 @@ async function findWay(
  * As Standard Webhooks has it: 2xx is taken, 410 wants no more, and what else there is may say when to try
  * again.
  */
-async function refusalOf(
-  { statusCode, headers, body }: Dispatcher.ResponseData,
-  url: URL,
-): Promise<StorerankError> {
+async function refusalOf({ statusCode, headers, body }: Dispatcher.ResponseData, url: URL) {
   const said = await readStart(body)
   if (statusCode === GONE) {
     const reason = said === '' ? '' : ` It says ${quoteReply(said, secretsOf(url))}.`

@@ -21,12 +21,7 @@ const LIMIT_MS = 30 * 60_000
 const ALL_LINES = 1_000_000
 
 /** @param days back from the present of the database */
-export async function tryRules(
-  db: Database,
-  days: number,
-  signal: AbortSignal,
-  project?: string,
-): Promise<TrialDay[]> {
+export async function tryRules(db: Database, days: number, signal: AbortSignal, project?: string) {
   const told: TrialDay[] = []
   const work = async (tx: Transaction) => {
     // Read while its tables are the real ones, so that their names in it are taken for the temporary ones.
@@ -50,12 +45,7 @@ export async function tryRules(
 
 class TrialOver extends Error {}
 
-async function tryProject(
-  tx: Transaction,
-  project: AlertProject,
-  days: number,
-  signal: AbortSignal,
-): Promise<TrialDay[]> {
+async function tryProject(tx: Transaction, project: AlertProject, days: number, signal: AbortSignal) {
   const slots = await tx<{ slot: string; day: string }[]>`
     with noted as (
       insert into alert_due (project_id, slot, target_ids)

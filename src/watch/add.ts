@@ -146,11 +146,7 @@ async function addApps(tx: Transaction, project: string, store: Store, appIds: r
 }
 
 /** A row that is there is written as it is: only the table knows in which form it keeps a keyword. */
-async function addRow(
-  tx: Transaction,
-  cells: ReadonlyMap<string, string>,
-  wish: KeywordsToWatch,
-): Promise<Watched> {
+async function addRow(tx: Transaction, cells: ReadonlyMap<string, string>, wish: KeywordsToWatch) {
   const { location_code: code, ...texts } = Object.fromEntries(cells)
   const place = code === undefined ? {} : { location_code: Number(code) }
   const [stored] = await tx<Watched[]>`
@@ -211,11 +207,7 @@ async function findProject(db: SqlRunner, store: Store, appIds: readonly string[
 }
 
 /** Where most keywords of the project are looked at. */
-async function findUsualPlace(
-  db: SqlRunner,
-  project: string,
-  store: Store,
-): Promise<{ location: string; language: string }> {
+async function findUsualPlace(db: SqlRunner, project: string, store: Store) {
   const [usual] = await db<{ location: string; language: string }[]>`
     select coalesce(k.location_name, l.name, k.location_code::text) as location, k.language_code as language
     from keyword_watch k left join location l on l.store = k.store and l.code = k.location_code

@@ -150,11 +150,7 @@ interface Found {
   readonly near: Map<string, number>
 }
 
-function scorePlace(
-  sources: readonly Source[],
-  { project }: DiscoverQuery,
-  watched: ReadonlySet<string>,
-): Candidate[] {
+function scorePlace(sources: readonly Source[], { project }: DiscoverQuery, watched: ReadonlySet<string>) {
   const [first] = sources
   if (first === undefined) return []
   const { store, location, locationCode, language } = first
@@ -239,11 +235,7 @@ export async function priceProbes({ sql }: Database, keywords: readonly Candidat
  * Ordinary watches of the project, within its budgets, of no weight, so that neither visibility nor share of
  * voice counts them, until they are measured.
  */
-export async function addProbes(
-  db: Database,
-  project: string,
-  keywords: readonly Candidate[],
-): Promise<void> {
+export async function addProbes(db: Database, project: string, keywords: readonly Candidate[]) {
   const rows = await db.sql<{ store: Store; results: number }[]>`
     select store, unit_results as results from unit_price where function = 'app_searches' and priority = 1`
   const depthOf = new Map(rows.map(({ store, results }) => [store, results]))

@@ -5,9 +5,8 @@
 import { pipeline, Readable } from 'node:stream'
 import { type Info, parse } from 'csv-parse'
 import { ConfigurationError } from '../errors.ts'
-import { type FileRow, fitRecord, type RefusedRow } from './fit-rows.ts'
+import { fitRecord, type RefusedRow } from './fit-rows.ts'
 import { type Form, type FormContext, findForm, HEADER_WITHIN } from './form.ts'
-import type { Watch } from './kinds.ts'
 import type { Lacking, Understanding } from './understand.ts'
 
 /** A keyword, a note and fifty tags, each as long as it may be. */
@@ -27,22 +26,12 @@ interface Line {
   readonly raw: string
 }
 
-export interface FileRows {
-  readonly watches: readonly Watch[]
-  readonly told: readonly string[]
-  readonly rows: AsyncIterable<FileRow | RefusedRow>
-}
-
 export interface FileContext extends FormContext {
   readonly understanding: Understanding
 }
 
 /** @throws ConfigurationError when it is not known what the file is about, or for whom */
-export async function readFileRows(
-  file: string,
-  text: AsyncIterable<string>,
-  context: FileContext,
-): Promise<FileRows> {
+export async function readFileRows(file: string, text: AsyncIterable<string>, context: FileContext) {
   const records = parseRecords(file, text)
   const head: (Line | RefusedRow)[] = []
   while (head.length < HEADER_WITHIN) {

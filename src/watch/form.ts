@@ -194,11 +194,7 @@ function tellColumns(file: string, cells: readonly Cell[], columns: readonly Col
   ]
 }
 
-function readList(
-  file: string,
-  head: readonly (readonly string[])[],
-  mapped: ReadonlyMap<string, string>,
-): Form {
+function readList(file: string, head: readonly (readonly string[])[], mapped: ReadonlyMap<string, string>) {
   const [first = []] = head
   const only = withoutEmptyEnd(first)[0] ?? ''
   const near = withoutEmptyEnd(first)

@@ -16,12 +16,7 @@ interface Given {
 const NOT_RANKED = /^(\D*|[>≥]\s*\d+|\d+\s*\+|0)$/
 
 /** Of what is in the rows twice the last one counts. */
-export async function storeHistory(
-  tx: Transaction,
-  rows: readonly FileRow[],
-  source: string,
-  tally: Tally,
-): Promise<void> {
+export async function storeHistory(tx: Transaction, rows: readonly FileRow[], source: string, tally: Tally) {
   const given = rows.flatMap((row, n): Given[] => {
     const { cells } = row
     const rank = cells.get('rank') ?? ''

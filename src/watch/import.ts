@@ -95,12 +95,7 @@ export async function importWatches(
 /** Runs a piece in a transaction of its own, or in the one of the whole. */
 type InPiece = <T>(piece: (tx: Transaction) => Promise<T>) => Promise<T>
 
-async function storeFiles(
-  inPiece: InPiece,
-  files: readonly File[],
-  tally: Tally,
-  options: ImportOptions,
-): Promise<void> {
+async function storeFiles(inPiece: InPiece, files: readonly File[], tally: Tally, options: ImportOptions) {
   const { signal, onProgress = () => {}, onUnderstood = () => {} } = options
   const context = await inPiece((tx) => readContext(tx, options))
   let piece: FileRow[] = []
@@ -196,12 +191,7 @@ function identityOf({ watch, cells }: FileRow): string {
   return watch.identity.map((name) => cells.get(name) ?? '').join('\u0000')
 }
 
-async function storeRows(
-  tx: Transaction,
-  rows: readonly FileRow[],
-  tally: Tally,
-  isNamed: boolean,
-): Promise<void> {
+async function storeRows(tx: Transaction, rows: readonly FileRow[], tally: Tally, isNamed: boolean) {
   try {
     const { stored, ids } = await tx.savepoint(async (inner) => ({
       stored: await upsert(inner, rows),

@@ -33,11 +33,7 @@ export async function findIds(tx: Transaction, rows: readonly FileRow[]): Promis
   return found.map(({ id }) => id)
 }
 
-async function insert(
-  tx: Transaction,
-  rows: readonly FileRow[],
-  onConflict: (first: FileRow) => Statement,
-): Promise<readonly Written[]> {
+async function insert(tx: Transaction, rows: readonly FileRow[], onConflict: (first: FileRow) => Statement) {
   const [first] = rows
   if (first === undefined) return []
   const columns = sql.identifiers([...first.cells.keys()])

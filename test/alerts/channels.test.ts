@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, test } from 'node:test'
 import { RejectedError, UnavailableError } from '../../src/errors.ts'
+import { column } from '../support/database.ts'
 import { createDeliveries, receive } from '../support/deliveries.ts'
 import { lasting } from '../support/lasting.ts'
 
@@ -42,10 +43,7 @@ test('what waits for a digest is kept while its channel is disabled, and no new 
   await world.deliver(id, { send })
   assert.ok(told.includes(1))
   const held = await world.sql`select subject from alert_event where held_back = 'channel'`
-  assert.deepEqual(
-    held.map((row) => row.subject),
-    ['collect'],
-  )
+  assert.deepEqual(column(held, 'subject'), ['collect'])
 })
 
 test('a project that names a channel has digests without a rule, less what it leaves out', async () => {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, test } from 'node:test'
 import { createAlertList } from '../support/alerts.ts'
+import { column } from '../support/database.ts'
 import { lasting } from '../support/lasting.ts'
 
 const list = lasting(createAlertList)
@@ -144,13 +145,10 @@ describe('a new app', () => {
     assert.deepEqual(await list.look(), ['core 03-02 6 0→2', 'new_app 03-02 5 0→2'])
     const events =
       await list.sql`select detail -> 'keywords' as keywords from alert_event order by detail ->> 'top'`
-    assert.deepEqual(
-      events.map(({ keywords }) => keywords),
-      [
-        ['b', 'a'],
-        ['d', 'c'],
-      ],
-    )
+    assert.deepEqual(column(events, 'keywords'), [
+      ['b', 'a'],
+      ['d', 'c'],
+    ])
   })
 })
 
@@ -197,9 +195,6 @@ describe('the market', () => {
     await measure(6, all(shuffled))
     assert.deepEqual(await list.look(), ['market_moved 03-06 0.95→9.33'])
     const rows = await list.sql`select detail ->> 'verdict' as verdict from alert_event order by slot`
-    assert.deepEqual(
-      rows.map(({ verdict }) => verdict),
-      ['own', 'everybody'],
-    )
+    assert.deepEqual(column(rows, 'verdict'), ['own', 'everybody'])
   })
 })

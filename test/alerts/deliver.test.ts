@@ -6,6 +6,7 @@ import { Webhook } from 'standardwebhooks'
 import type { send } from '../../src/alerts/send.ts'
 import { UnavailableError } from '../../src/errors.ts'
 import { Secret } from '../../src/secret.ts'
+import { column } from '../support/database.ts'
 import { createDeliveries, NEW, OLD, receive, settings } from '../support/deliveries.ts'
 import { lasting } from '../support/lasting.ts'
 import { type MailServer, startMailServer } from '../support/receivers.ts'
@@ -283,10 +284,7 @@ describe('a cooldown', () => {
     )
     const held = await world.sql`
       select to_char(slot, 'HH24') as hour from alert_event where held_back = 'cooldown' order by 1`
-    assert.deepEqual(
-      held.map(({ hour }) => hour),
-      ['04', '14'],
-    )
+    assert.deepEqual(column(held, 'hour'), ['04', '14'])
   })
 })
 

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { beforeEach, test } from 'node:test'
 import { UnavailableError } from '../../src/errors.ts'
+import { column } from '../support/database.ts'
 import { createDeliveries } from '../support/deliveries.ts'
 import { lasting } from '../support/lasting.ts'
 
@@ -49,10 +50,7 @@ test('once, within the cooldown too; of an outage that begins within it neither 
   await look('ok', 13)
   assert.deepEqual(told, [[BEGAN], [over('02')], [BEGAN], [over('12')]])
   const held = await world.sql`select held_back from alert_event where held_back is not null order by slot`
-  assert.deepEqual(
-    held.map((row) => row.held_back),
-    ['cooldown', 'beginning'],
-  )
+  assert.deepEqual(column(held, 'held_back'), ['cooldown', 'beginning'])
 })
 
 test('not where the beginning was not told: without a channel, or given up', async () => {
@@ -67,10 +65,7 @@ test('not where the beginning was not told: without a channel, or given up', asy
   await look('ok', 6)
   assert.deepEqual(told, [])
   const states = await world.sql`select state from alert_history order by slot`
-  assert.deepEqual(
-    states.map(({ state }) => state),
-    ['channel', 'beginning', 'dead', 'beginning'],
-  )
+  assert.deepEqual(column(states, 'state'), ['channel', 'beginning', 'dead', 'beginning'])
 })
 
 test('in one digest with the beginning', async () => {

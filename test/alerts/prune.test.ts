@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { pruneAlerts } from '../../src/alerts/prune.ts'
+import { column } from '../support/database.ts'
 import { lasting } from '../support/lasting.ts'
 import { createPlanning } from '../support/planning.ts'
 
@@ -38,10 +39,7 @@ test('events of 400 days go, but for the last of each rule and subject; then the
     ['a 1', 'a 399', 'a 401', 'b 600'],
   )
   const messages = await sql`select problem from alert_message order by 1`
-  assert.deepEqual(
-    messages.map(({ problem }) => problem),
-    ['last digest', 'waits', 'young'],
-  )
+  assert.deepEqual(column(messages, 'problem'), ['last digest', 'waits', 'young'])
   assert.deepEqual(await pruneAlerts(db), { events: 0, messages: 0 })
 })
 
@@ -52,8 +50,5 @@ test('what was noted for a project without a rule is forgotten; what a rule look
   await db.sql`insert into alert_due (project_id, slot, target_ids) select id, now(), '{1}' from project`
   await pruneAlerts(db)
   const left = await db.sql`select p.name from alert_due d join project p on p.id = d.project_id`
-  assert.deepEqual(
-    left.map(({ name }) => name),
-    ['p'],
-  )
+  assert.deepEqual(column(left, 'name'), ['p'])
 })

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { dayOf, describeEvent, toLines } from '../../src/alerts/content.ts'
 import type { EventRow } from '../../src/alerts/event.ts'
 import { KINDS } from '../../src/alerts/kinds/kinds.ts'
+import { column } from '../support/database.ts'
 import { EVENT } from '../support/message.ts'
 
 const DAY_BEFORE = { compared_slot: new Date('2026-03-08T00:00:00Z') }
@@ -238,10 +239,7 @@ test('a message has the gravest first, then what weighs most, and one line for o
   })
   const gaps = [gap(1, 'zen'), gap(3, 'calm'), gap(5, 'yoga'), gap(6, 'asana')]
   const { lines, rest } = toLines([...gaps, move(2, 1), move(4, 8), move(7, 1, 'critical')], 3)
-  assert.deepEqual(
-    lines.map(({ event }) => event),
-    [7, 4, 1],
-  )
+  assert.deepEqual(column(lines, 'event'), [7, 4, 1])
   assert.equal(
     lines[2]?.text,
     '4 keywords and charts not measured for 1 day: asana, calm, yoga and 1 more. Major outage.',

@@ -136,3 +136,11 @@ function environment(name: string): string {
   }
   return value
 }
+
+/** One column of rows. */
+export function column<Row extends object, Name extends keyof Row>(
+  rows: readonly Row[],
+  name: Name,
+): Row[Name][] {
+  return rows.map((row) => row[name])
+}

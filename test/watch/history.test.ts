@@ -4,6 +4,7 @@ import { before, test } from 'node:test'
 import { openDatabase } from '../../src/db/database.ts'
 import { readReport } from '../../src/report/read.ts'
 import { importWatches } from '../../src/watch/import.ts'
+import { column } from '../support/database.ts'
 import { lasting } from '../support/lasting.ts'
 import { createWatchlist } from '../support/watchlist.ts'
 
@@ -63,24 +64,22 @@ test('past ranks are shown beside what was measured, and count for nothing', asy
   const rows = await list.sql<{ row: string }[]>`
     select concat_ws(' ', day, keyword, rank, outcome, source) as row from rank_history
     where outcome <> 'pending' order by day, source nulls first`
-  assert.deepEqual(
-    rows.map(({ row }) => row),
-    [
-      '2026-02-01 yoga 12 imported old tool',
-      '2026-02-02 yoga 9 imported old tool',
-      '2026-02-05 never watched 7 imported old tool',
-      '2026-03-02 yoga 1 ranked',
-      '2026-03-02 yoga 55 imported old tool',
-    ],
-  )
+  assert.deepEqual(column(rows, 'row'), [
+    '2026-02-01 yoga 12 imported old tool',
+    '2026-02-02 yoga 9 imported old tool',
+    '2026-02-05 never watched 7 imported old tool',
+    '2026-03-02 yoga 1 ranked',
+    '2026-03-02 yoga 55 imported old tool',
+  ])
   const daily = await list.sql<{ row: string }[]>`
     select concat_ws(' ', day, rank, outcome) as row
     from rank_daily('fitness', '2026-02-01', '2026-03-02') where keyword = 'yoga' and outcome <> 'pending'
     order by day`
-  assert.deepEqual(
-    daily.map(({ row }) => row),
-    ['2026-02-01 12 imported', '2026-02-02 9 imported', '2026-03-02 1 ranked'],
-  )
+  assert.deepEqual(column(daily, 'row'), [
+    '2026-02-01 12 imported',
+    '2026-02-02 9 imported',
+    '2026-03-02 1 ranked',
+  ])
   const [counted] = await list.sql`
     select (select count(*)::int from due_slot d join target t on t.id = d.target_id
         where t.subject = 'never watched') as due,

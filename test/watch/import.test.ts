@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { beforeEach, test } from 'node:test'
 import { importWatches } from '../../src/watch/import.ts'
-import { openTestDatabase } from '../support/database.ts'
+import { column, openTestDatabase } from '../support/database.ts'
 import { lasting } from '../support/lasting.ts'
 
 const db = lasting(openTestDatabase)
@@ -130,10 +130,7 @@ test('a ragged line is refused by its number, and the others go on', async () =>
     ],
   )
   const rows = await db.sql<{ keyword: string }[]>`select keyword from keyword_watch order by keyword`
-  assert.deepEqual(
-    rows.map(({ keyword }) => keyword),
-    ['one', 'seven', 'six "words"', 'three'],
-  )
+  assert.deepEqual(column(rows, 'keyword'), ['one', 'seven', 'six "words"', 'three'])
 })
 
 test('a quote that is not closed is told with its line; what stands before it is in', async () => {

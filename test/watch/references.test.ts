@@ -6,6 +6,7 @@ import { AccountError, UnavailableError } from '../../src/errors.ts'
 import type { AppDataClient } from '../../src/service/client.ts'
 import { areReferencesFresh, loadReferences } from '../../src/watch/references.ts'
 import { replaceCalls } from '../post/posting.ts'
+import { column } from '../support/database.ts'
 import { lasting } from '../support/lasting.ts'
 import { tamper } from '../support/stages.ts'
 import { createWorld, until, type World } from '../support/world.ts'
@@ -43,10 +44,7 @@ describe('the references', () => {
     assert.ok(Object.values(first).every((count) => count > 0))
     assert.equal(loaded.locations, first.location)
     const stores = await world.db.sql`select distinct store from location order by 1`
-    assert.deepEqual(
-      stores.map(({ store }) => store),
-      ['android_store', 'ios_store'],
-    )
+    assert.deepEqual(column(stores, 'store'), ['android_store', 'ios_store'])
     await loadReferences(world.db, world.client)
     assert.deepEqual(await sizes(), first)
   })

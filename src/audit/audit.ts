@@ -10,7 +10,7 @@ import { correctIds } from '../ledger/correct-ids.ts'
 import { findForgotten, holdForRecovery, readRestoreState } from '../ledger/restored.ts'
 import { logDuplicates } from '../ledger/task-log.ts'
 import type { Logger } from '../log.ts'
-import { describeForgotten, renewCheck } from '../post/restored.ts'
+import { checkForRestore, describeForgotten } from '../post/restored.ts'
 import {
   EDGE_MS,
   type Range,
@@ -25,6 +25,8 @@ import type { TaskIdRow } from '../service/task-ids.ts'
 import { type Compared, compareBooks, type ListedTask } from './compare.ts'
 
 const HOUR_MS = 3_600_000
+/** So old is a check that is made again before posts wait for it. */
+const RENEW_MINUTES = 30
 
 export interface AuditOptions extends ScanOptions {
   readonly overdueAfterMs: number
@@ -55,7 +57,7 @@ export async function auditDueDays(
   if (wrong !== null) throw new UnavailableError(`Nothing was compared, and the next audit does. ${wrong}`)
   const days = await readDueDays(db, job, await client.readServiceTime())
   const total = { days: days.length, listed: 0, recorded: 0, adjusted: 0, missing: 0, unknown: 0 }
-  const beforePage = () => renewCheck(db, client, options.signal)
+  const beforePage = () => checkForRestore(db, client, options.signal, RENEW_MINUTES)
   for (const day of days) {
     const audited = await auditPosted(db, client, day, { ...options, beforePage })
     for (const count of Object.keys(audited) as (keyof Audited)[]) total[count] += audited[count]

@@ -32,29 +32,25 @@ import {
 const DAY_MS = 86_400_000
 /** Of the newest: 10 a minute are allowed (spec: Limits). */
 const PAGES_OF_A_NEW_DATABASE = 5
-/** So old is a check that is made again before posts wait for it. */
-const RENEW_MINUTES = 30
 
 /** One check at a time in a process: ten posts that begin at once need one. */
 const checks = new WeakMap<Database, Promise<void>>()
 
 /**
- * Compares the list with the ledger, unless that was done within the hour. What it finds stops all posting.
+ * Compares the list with the ledger, unless that was done so shortly before. What it finds stops all posting.
+ * @param withinMinutes default: an hour
  * @throws what `listTaskIds` throws; UnavailableError when the list never stood still while it was read
  */
 export async function checkForRestore(
   db: Database,
   client: AppDataClient,
   signal?: AbortSignal,
+  withinMinutes?: number,
 ): Promise<void> {
-  if (!(await isChecked(db))) await checkOnce(db, client, signal)
-}
-
-/**
- * Does the same half an hour before it is due, for a process that takes all permits of the list for minutes.
- */
-export async function renewCheck(db: Database, client: AppDataClient, signal?: AbortSignal): Promise<void> {
-  if (!(await isChecked(db, RENEW_MINUTES))) await checkOnce(db, client, signal)
+  if (await isChecked(db, withinMinutes)) return
+  const running = checks.get(db) ?? check(db, client, signal).finally(() => checks.delete(db))
+  checks.set(db, running)
+  return running
 }
 
 /**
@@ -71,12 +67,6 @@ export async function refuseRestored(
   if (hold !== null) throw new ConfigurationError(hold)
 }
 
-function checkOnce(db: Database, client: AppDataClient, signal?: AbortSignal): Promise<void> {
-  const running = checks.get(db) ?? check(db, client, signal).finally(() => checks.delete(db))
-  checks.set(db, running)
-  return running
-}
-
 async function check(db: Database, client: AppDataClient, signal?: AbortSignal): Promise<void> {
   await noteMove(db)
   if ((await readRestoreHold(db.sql)) !== null) return
@@ -85,10 +75,8 @@ async function check(db: Database, client: AppDataClient, signal?: AbortSignal):
   // that is listed.
   if (!(await isChecked(db, null))) await waitUntilListed(client, signal)
   const range = await rangeSinceLastCharge(client, state)
-  const reason =
-    state.lastChargeAt === null
-      ? await standsIn(db, client, range, state, signal)
-      : await listsForgotten(db, client, range, state, signal)
+  const findReason = state.lastChargeAt === null ? standsIn : listsForgotten
+  const reason = await findReason(db, client, range, state, signal)
   if (reason !== null) await holdForRecovery(db.sql, range.from, reason)
   else await recordCheck(db)
 }

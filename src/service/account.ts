@@ -16,7 +16,7 @@ import type { Priority, ServiceFunction } from './functions.ts'
 import { rowsOf } from './replies.ts'
 import type { Transport } from './transport.ts'
 
-/** One period of a table of limits or statistics, in calls or in micro-dollars. */
+/** In calls or in micro-dollars. */
 export type UsagePeriod = NonNullable<ReturnType<typeof readPeriod>>
 /** Limits or statistics, of a UTC day and of a minute. */
 export type UsageTable = ReturnType<typeof readUsage>
@@ -25,7 +25,6 @@ export type UserData = ReturnType<typeof readUserData>
 
 /** One entry of the price list (docs/service.md: rates.price). */
 export interface PriceEntry {
-  /** `app_data` or `appendix`. */
   readonly api: string
   /** Path of keys inside it, such as `app_searches.task_post`. */
   readonly call: string
@@ -33,7 +32,6 @@ export interface PriceEntry {
   readonly priority: string
   /** `per_request`, or `per_result`: for every row of the result. */
   readonly costType: string
-  /** Micro-dollars. */
   readonly costMicros: number
 }
 
@@ -77,13 +75,9 @@ export function readUserData(row: unknown) {
     balanceMicros: readMicros(money.balance),
     /** Money ever paid in, micro-dollars. */
     depositedMicros: readSpending(money.total),
-    /** Calls allowed. */
     callLimits: readUsage(rates.limits, limitOf(readCode)),
-    /** Calls made. */
     callStatistics: readUsage(rates.statistics, readCode),
-    /** Spending allowed, micro-dollars. */
     moneyLimits: readUsage(money.limits, limitOf(readSpending)),
-    /** Spent, micro-dollars. */
     moneyStatistics: readUsage(money.statistics, readSpending),
     /** The whole price list as it stands; an entry without a cost is left out. */
     prices: listPrices(price),

@@ -18,19 +18,14 @@ import { fetchReadableRows } from './replies.ts'
 import { checkRequest, formatInstant, refuseRange, rowOffset, wholeUpTo } from './requests.ts'
 import type { Transport } from './transport.ts'
 
-/** One place that a store can be asked from (docs/service.md: Reference records). */
 export type Location = z.output<typeof location>
-/** One language that a store can be asked in. */
 export type Language = z.output<typeof language>
-/** A category of a store with the number of listings in it. */
 export type ListingCategory = z.output<typeof listingCategory>
-/** How one part of the service says it is. */
 export type ApiStatus = z.output<typeof status>
-/** What a status code means. */
 export type ServiceErrorCode = z.output<typeof errorCode>
-/** One failure of a task or of a webhook (docs/service.md: Failed-task record). */
 export type FailedTask = z.output<typeof failedTask>
 
+/** One place that a store can be asked from (docs/service.md: Reference records). */
 const location = wireRecord({
   /** What a task names the location by. */
   locationCode: wireCode,
@@ -53,6 +48,7 @@ const language = wireRecord({
 
 const categories = z.object({ categories: z.array(wireName) }).transform((row) => row.categories)
 
+/** With the number of listings in it. */
 const listingCategory = wireRecord({ category: wireName, count: wireCount })
 
 /** A list of each store. */
@@ -91,9 +87,7 @@ const status = wireRecord({
 })
 
 const errorCode = wireRecord({
-  /** 10000 to 60000. */
   code: wireCode,
-  /** In the words of the service. */
   message: textIfReadable(500).transform((value) => value ?? ''),
 })
 
@@ -125,7 +119,7 @@ export const MAX_FAILED_TASK_ROWS = 1000
 const HISTORY_DAYS = 7
 
 export interface FailedTaskQuery {
-  /** 1 to 1000. Default 1000. */
+  /** Rows, 1 to 1000. Default 1000. */
   readonly limit?: number
   /** Rows to skip. Default 0. */
   readonly offset?: number
@@ -137,14 +131,13 @@ export interface FailedTaskQuery {
   readonly to?: Date
 }
 
+/** One failure of a task or of a webhook (docs/service.md: Failed-task record). */
 const failedTask = wireRecord({
   /** Of the task, the service's own. */
   id: wireIdentifier,
-  /** When it failed, UTC. */
   datetime: wireTimestamp,
   /** Such as `pingback_url`, `postback_url` or `app_data/task_get/advanced`. */
   function: textIfReadable(500),
-  /** A status code of the service. */
   errorCode: ifReadable(readCode),
   /** What went wrong, or the URL that did. */
   errorMessage: textIfReadable(5_000),
@@ -155,7 +148,6 @@ const failedTask = wireRecord({
   httpCode: ifReadable(readCode),
   /** How long the HTTP request took, in the unit of the service; for a webhook, the receiver. */
   httpTime: ifReadable(readNumber),
-  /** What was answered. */
   httpResponse: textIfReadable(10_000),
 })
 

@@ -29,11 +29,8 @@ import {
 import type { Store } from './functions.ts'
 import { APP_ID_RULE, describeMiscount, isOrganic, readAppId, readItems, readListedAppId } from './items.ts'
 
-/** How people rate an app. */
 export type Rating = z.output<typeof wireRating>
-/** What an app costs. */
 export type Price = z.output<typeof wirePrice>
-/** An app that the page of another one links to. */
 export type LinkedApp = z.output<typeof linkedApp>
 /** One app (docs/service.md: App info result). A list that the store does not give is null, not empty. */
 export type AppInfo = ReturnType<typeof parseListedApp>
@@ -41,15 +38,11 @@ export type AppInfo = ReturnType<typeof parseListedApp>
 export type InfoResult = ReturnType<typeof parseInfoResult>
 /** The app with its place on the page. */
 export type AppInfoItem = AppInfo & z.output<typeof place>
-/** Everything that an app_info task gives. */
 export type AppInfoResult = ReturnType<typeof parseAppInfoResult>
 /** One review (docs/service.md: Reviews result). */
 export type Review = z.output<typeof review>
-/** What a developer answered to a review. */
 export type ReviewResponse = z.output<typeof response>
-/** Everything that an app_reviews task gives. */
 export type AppReviewsResult = ReturnType<typeof parseReviewsResult>
-/** One raw page. */
 export type HtmlPage = z.output<typeof htmlPage>
 /** Everything that a task in html form gives (docs/service.md: Html result). */
 export type HtmlResult = ReturnType<typeof parseHtmlResult>
@@ -131,25 +124,21 @@ const app = wireRecord({
   developer: optionalName,
   developerId: optionalName,
   developerUrl: optionalUrl,
-  /** This and the next two: null where android_store has one for each device. */
+  /** These three are null where android_store has one for each device. */
   version: optionalName,
   minimumOsVersion: optionalName,
-  /** As the store writes it, with its unit. */
   size: optionalName,
-  /** When it came out, UTC; ios_store may give none at all. */
   releasedDate: wireTimestamp,
   lastUpdateDate: wireTimestamp,
   updateNotes: longText,
   images: urls,
   similarApps: apps,
   moreAppsByDeveloper: apps,
-  /** This and the next two: ios_store only. */
+  /** These three: ios_store only. */
   categories: names,
-  /** Tags. */
   languages: names,
-  /** Age rating and content advisories. */
   advisories: names,
-  /** This and all below: android_store only. About how many, as the store writes it. */
+  /** About how many, as the store writes it. This and all below: android_store only. */
   installs: optionalName,
   installsCount: optionalCount,
   developerEmail: optionalName,
@@ -172,7 +161,6 @@ const ranks = {
 const place = wireRecord({ type: z.string(), ...ranks })
 
 const infoPage = wireRecord({
-  /** Id of the app that was asked for. */
   appId: ifReadable(readAnyAppId),
   ...PAGE,
   /** How many results the store says there are. */
@@ -238,10 +226,9 @@ const response = wireRecord({
 })
 
 const review = wireRecord({
-  /** Such as `ios_store_reviews_search`. */
   type: optionalName,
   ...ranks,
-  /** Version of the app that it is about. */
+  /** Of the app. */
   version: optionalName,
   /** Of this review alone, so it has no votes. */
   rating,
@@ -260,7 +247,6 @@ const review = wireRecord({
 })
 
 const reviewsPage = wireRecord({
-  /** Id of the app that was asked for. */
   appId: wireIdentifier,
   type: optionalName,
   ...PAGE,
@@ -296,7 +282,6 @@ export function parseReviewsResult(result: unknown, store: Store = 'ios_store') 
 
 const htmlPage = wireRecord({
   page: optionalCount,
-  /** When it was scanned, UTC. */
   date: wireTimestamp,
   /** The page to the byte: neither cut nor cleaned. */
   html: z.string(),
@@ -310,7 +295,6 @@ const htmlResult = wireRecord({
   /** The keyword of app_searches, the app collection of app_list. */
   keyword: wireText(1_000),
   ...PLACE,
-  /** When the store was asked, UTC. */
   datetime: wireTimestamp,
   /** How many pages the service counts. */
   itemsCount: optionalCount,

@@ -41,11 +41,9 @@ export type ListedNumbers = ReturnType<typeof readNumbers>
 export type PaidApp = { readonly place: number; readonly app: RankedApp }
 /** The ranks of a search or a chart, as the collector stores them. */
 export type SearchResult = ReturnType<typeof parseSearchResult>
-/** Everything that an app_searches task gives. */
 export type AppSearchesResult = ReturnType<typeof parseAppSearchesResult>
 /** One ranked app with all that the service says of it. */
 export type RankedItem = AppSearchesResult['items'][number]
-/** Everything that an app_list task gives: the apps of a collection. */
 export type AppListResult = ReturnType<typeof parseAppListResult>
 
 /** The largest depth is 1,000; paid items and bundles come on top. */
@@ -177,9 +175,9 @@ function readItem(sent: unknown, index: number, asked: Store | null = null) {
   if (!isOrganic(sent)) return null
   const appId = readListedAppId(sent, asked) ?? refuse(index, 'app_id', ruleOfId(sent, asked))
   return {
-    /** Place among the organic results, from 1 (`rank_group`). */
+    /** Place among the organic results, from 1. */
     rank: readRank(sent.rank_group) ?? refuse(index, 'rank_group', RANK_RULE),
-    /** Place among all results, from 1 (`rank_absolute`). */
+    /** Place among all results, from 1. */
     absolute: readRank(sent.rank_absolute) ?? refuse(index, 'rank_absolute', RANK_RULE),
     app: readApp(sent, appId, index),
   }

@@ -5,20 +5,40 @@ import { type Audited, auditPosted } from '../../src/audit/audit.ts'
 import type { AppDataClient } from '../../src/service/client.ts'
 import type { TaskIdRow } from '../../src/service/task-ids.ts'
 import { readOwnBooks, replaceCalls } from '../post/posting.ts'
+import { createTestDatabase, emptyTables } from '../support/database.ts'
+import { lasting } from '../support/lasting.ts'
 import { readSpendDifferences } from '../support/ledger.ts'
+import { buy, collect, watchKeywords } from '../support/stages.ts'
 import { createWorld, type World, type WorldOptions } from '../support/world.ts'
 
 export const HOUR_MS = 3_600_000
 export const DAY_MS = 24 * HOUR_MS
 
 /**
- * Raw pages of android_store do not say how many results they hold, so that our books learn of a refund by
- * the audit.
+ * For a file of tests: opens worlds on one database, each with empty tables and a service of its own. Raw pages
+ * of android_store do not say how many results they hold, so that our books learn of a refund by the audit.
  */
-export async function openWorld(t: TestContext, options: WorldOptions = {}): Promise<World> {
-  const world = await createWorld({ ...options, sandbox: { htmlOnly: true, ...options.sandbox } })
-  t.after(() => world.close())
-  return world
+export function useWorlds() {
+  const database = lasting(createTestDatabase)
+  return async (t: TestContext, options: WorldOptions = {}): Promise<World> => {
+    await emptyTables(database.sql)
+    const shared = { ...database, drop: async () => {} }
+    const sandbox = { htmlOnly: true, ...options.sandbox }
+    const world = await createWorld({ ...options, sandbox, database: shared })
+    t.after(() => world.close())
+    return world
+  }
+}
+
+/** Buys the keywords, and collects what comes. */
+export async function measure(
+  world: World,
+  keywords: readonly string[],
+  ...fields: Parameters<typeof watchKeywords>[2][]
+): Promise<void> {
+  for (const each of fields) await watchKeywords(world, keywords, each)
+  await buy(world)
+  await collect(world)
 }
 
 /** Everything that a test posts, by the clock of a service that is so much ahead. */
@@ -45,28 +65,19 @@ export function withHistory(world: World, listTaskIds: AppDataClient['listTaskId
 }
 
 export function rowOf(id: string, fields: Partial<TaskIdRow> = {}): TaskIdRow {
-  return {
-    id,
-    tag: null,
-    datetimePosted: new Date(),
-    datetimeDone: new Date(),
-    status: '20000',
-    costMicros: 1200,
-    url: '/v3/app_data/ios_store/app_searches/task_post',
-    metadata: null,
-    ...fields,
-  }
+  const at = { datetimePosted: new Date(), datetimeDone: new Date() }
+  const done = { status: '20000', costMicros: 1200, url: SEARCHES, metadata: null }
+  return { id, tag: null, ...at, ...done, ...fields }
 }
 
-export interface Problem {
-  readonly kind: string
-  readonly subject: string | null
-  readonly tasks: number
-  readonly message: string
-}
+/** The books agreed, or what did not. */
+export const audited = (counts: Partial<Audited>): Audited => ({
+  ...{ listed: 0, recorded: 0, adjusted: 0, missing: 0, unknown: 0 },
+  ...counts,
+})
 
-export async function readProblems(world: World): Promise<Problem[]> {
-  const rows = await world.db.sql<Problem[]>`
+export async function readProblems({ db }: World) {
+  const rows = await db.sql<{ kind: string; subject: string | null; tasks: number; message: string }[]>`
     select kind, subject, tasks, message from audit_problem order by kind, subject, path, message`
   return rows.map((row) => ({ ...row }))
 }

@@ -20,6 +20,8 @@ const NO_RESEND = { resendsWebhooks: false }
 const RESEND = { resendsWebhooks: true }
 
 const world = lasting(createWorld)
+const record = (client: AppDataClient = world.client, options = NO_RESEND) =>
+  recordFailures(world.db, client, 'failures', options)
 beforeEach(async () => {
   await clear(world)
   await world.db.sql`truncate service_failure, job_run`
@@ -29,13 +31,10 @@ beforeEach(async () => {
 function withWebhook(receiver: Receiver): AppDataClient {
   const webhook = { postbackUrl: `${receiver.url}/${SECRET}/$id`, postbackData: 'advanced' as const }
   return replaceCalls(world.client, {
-    postTasks: (store, fn, tasks, send) =>
-      world.client.postTasks(
-        store,
-        fn,
-        tasks.map((task) => ({ ...task, ...webhook })),
-        send,
-      ),
+    postTasks: (store, fn, tasks, send) => {
+      const hooked = tasks.map((task) => ({ ...task, ...webhook }))
+      return world.client.postTasks(store, fn, hooked, send)
+    },
   })
 }
 
@@ -64,19 +63,10 @@ function withFailures(
 }
 
 function failureOf(id: string, fields: Partial<FailedTask> = {}): FailedTask {
-  return {
-    id,
-    datetime: new Date('2026-11-03T04:05:06Z'),
-    function: 'postback_url',
-    errorCode: 50401,
-    errorMessage: 'The client answered with HTTP 500.',
-    httpUrl: null,
-    httpMethod: 'POST',
-    httpCode: 500,
-    httpTime: 0.25,
-    httpResponse: null,
-    ...fields,
-  }
+  const error = { errorCode: 50401, errorMessage: 'The client answered with HTTP 500.' }
+  const http = { httpUrl: null, httpMethod: 'POST', httpCode: 500, httpTime: 0.25, httpResponse: null }
+  const datetime = new Date('2026-11-03T04:05:06Z')
+  return { id, datetime, function: 'postback_url', ...error, ...http, ...fields }
 }
 
 async function readTroubles(): Promise<{ subject: string; status: number; message: string }[]> {
@@ -98,14 +88,8 @@ async function buyKeywords(keywords: readonly string[]): Promise<string[]> {
 describe('what the service lists as failed', () => {
   test('is kept of our tasks, once, and shown until their result has come', async (t) => {
     await failWebhooks(t, ['yoga', 'tea'])
-    assert.deepEqual(await recordFailures(world.db, world.client, 'failures', NO_RESEND), {
-      recorded: 2,
-      resent: 0,
-    })
-    assert.deepEqual(await recordFailures(world.db, world.client, 'failures', NO_RESEND), {
-      recorded: 0,
-      resent: 0,
-    })
+    assert.deepEqual(await record(), { recorded: 2, resent: 0 })
+    assert.deepEqual(await record(), { recorded: 0, resent: 0 })
     const message =
       'The service could not deliver its webhook (postback_url, HTTP 500: The client answered with ' +
       'HTTP 500). The ready list names the task instead, and its result is fetched.'
@@ -120,7 +104,7 @@ describe('what the service lists as failed', () => {
   test('is not ours when another program posted it', async () => {
     const [own = ''] = await buyKeywords(['yoga'])
     const client = withFailures(async () => [failureOf('other'), failureOf(own)])
-    assert.equal((await recordFailures(world.db, client, 'failures', NO_RESEND)).recorded, 1)
+    assert.equal((await record(client)).recorded, 1)
     const rows = await world.db
       .sql`select service_id, function, error_code, http_code, http_seconds from service_failure`
     assert.deepEqual(
@@ -136,7 +120,7 @@ describe('what the service lists as failed', () => {
       failureOf(own, { function: fn, errorCode: 40101, errorMessage: 'Internal SE server error.' }),
       failureOf(other, { function: fn, errorCode: null, errorMessage: null, httpCode: null }),
     ])
-    await recordFailures(world.db, client, 'failures', NO_RESEND)
+    await record(client)
     assert.deepEqual(await readTroubles(), [
       {
         subject: 'tea',
@@ -161,7 +145,7 @@ describe('what the service lists as failed', () => {
       assert.ok(asked <= 2)
       return page
     })
-    assert.equal((await recordFailures(world.db, client, 'failures', NO_RESEND)).recorded, 0)
+    assert.equal((await record(client)).recorded, 0)
   })
 
   test('is read page by page, each within the same day, and rows that come twice are kept once', async () => {
@@ -172,7 +156,7 @@ describe('what the service lists as failed', () => {
       asked.push(query)
       return rows.slice(query.offset, (query.offset ?? 0) + (query.limit ?? 0))
     })
-    assert.equal((await recordFailures(world.db, client, 'failures', NO_RESEND)).recorded, 1)
+    assert.equal((await record(client)).recorded, 1)
     assert.deepEqual(
       asked.map((query) => query.offset),
       [0, 1000, 2000],
@@ -188,7 +172,7 @@ describe('what the service lists as failed', () => {
         if (refuses && asked.length === 1) throw new RejectedError("Invalid Field: 'datetime_from'.", 40501)
         return []
       })
-      await recordFailures(world.db, client, 'failures', NO_RESEND)
+      await record(client)
       return asked
     }
     const looked = (hoursAgo: number) => world.db.sql`
@@ -204,17 +188,14 @@ describe('what the service lists as failed', () => {
   })
 
   test('of the sandbox, which lists a day, is read all the same', async () => {
-    assert.deepEqual(await recordFailures(world.db, world.client, 'failures', NO_RESEND), {
-      recorded: 0,
-      resent: 0,
-    })
+    assert.deepEqual(await record(), { recorded: 0, resent: 0 })
   })
 
   test('without a time is still kept once', async () => {
     const [own = ''] = await buyKeywords(['yoga'])
     const client = withFailures(async () => [failureOf(own, { datetime: null, function: null })])
-    assert.equal((await recordFailures(world.db, client, 'failures', NO_RESEND)).recorded, 1)
-    assert.equal((await recordFailures(world.db, client, 'failures', NO_RESEND)).recorded, 0)
+    assert.equal((await record(client)).recorded, 1)
+    assert.equal((await record(client)).recorded, 0)
   })
 
   test('is forgotten after 90 days', async () => {
@@ -241,7 +222,7 @@ test('the list is asked for by the clock of the service', async (t) => {
   await failWebhooks(t, ['yoga'])
   for (const hours of [-5, 5]) {
     await setServiceClock(t, world, hours)
-    await recordFailures(world.db, world.client, 'failures', NO_RESEND)
+    await record()
   }
   const rows = await world.db.sql`select service_id from service_failure`
   assert.equal(rows.length, 1)
@@ -252,15 +233,9 @@ describe('a webhook that failed', () => {
     const receiver = await failWebhooks(t, ['yoga', 'tea'])
     receiver.answer = (response) => void response.end()
     receiver.received.length = 0
-    assert.deepEqual(await recordFailures(world.db, world.client, 'failures', RESEND), {
-      recorded: 2,
-      resent: 2,
-    })
+    assert.deepEqual(await record(world.client, RESEND), { recorded: 2, resent: 2 })
     await until('both came again', async () => receiver.received.length === 2)
-    assert.deepEqual(await recordFailures(world.db, world.client, 'failures', RESEND), {
-      recorded: 0,
-      resent: 0,
-    })
+    assert.deepEqual(await record(world.client, RESEND), { recorded: 0, resent: 0 })
     assert.match(
       (await readTroubles())[0]?.message ?? '',
       /\. It was asked at [-0-9: ]+ UTC to send it again\.$/,
@@ -269,13 +244,13 @@ describe('a webhook that failed', () => {
 
   test('is not sent again when its result is here, nobody listens, or no webhook failed', async (t) => {
     const receiver = await failWebhooks(t, ['yoga'])
-    assert.equal((await recordFailures(world.db, world.client, 'failures', NO_RESEND)).resent, 0)
+    assert.equal((await record()).resent, 0)
     await collect(world)
     receiver.received.length = 0
-    assert.equal((await recordFailures(world.db, world.client, 'failures', RESEND)).resent, 0)
+    assert.equal((await record(world.client, RESEND)).resent, 0)
     const [own = ''] = await buyKeywords(['tea'])
     const client = withFailures(async () => [failureOf(own, { function: 'app_data/task_get/advanced' })])
-    assert.equal((await recordFailures(world.db, client, 'failures', RESEND)).resent, 0)
+    assert.equal((await record(client, RESEND)).resent, 0)
     assert.equal(receiver.received.length, 0)
   })
 
@@ -292,10 +267,7 @@ describe('a webhook that failed', () => {
         },
       },
     )
-    assert.deepEqual(await recordFailures(world.db, client, 'failures', RESEND), {
-      recorded: 250,
-      resent: 250,
-    })
+    assert.deepEqual(await record(client, RESEND), { recorded: 250, resent: 250 })
     assert.deepEqual(asked, [100, 100, 50])
   })
 
@@ -305,12 +277,9 @@ describe('a webhook that failed', () => {
       throw new Error('down')
     }
     const list = async () => [failureOf(own)]
-    await assert.rejects(
-      recordFailures(world.db, withFailures(list, { resendWebhooks: down }), 'failures', RESEND),
-      /down/,
-    )
+    await assert.rejects(record(withFailures(list, { resendWebhooks: down }), RESEND), /down/)
     const up = withFailures(list, { resendWebhooks: async () => [] })
-    assert.deepEqual(await recordFailures(world.db, up, 'failures', RESEND), { recorded: 0, resent: 1 })
+    assert.deepEqual(await record(up, RESEND), { recorded: 0, resent: 1 })
   })
 })
 
@@ -323,12 +292,7 @@ describe('the secret in the address of a webhook', () => {
       ...one,
       errorMessage: `POST ${one.httpUrl} and ${new URL(one.httpUrl ?? '').pathname} answered 500.`,
     }))
-    await recordFailures(
-      world.db,
-      withFailures(async () => telling),
-      'failures',
-      NO_RESEND,
-    )
+    await record(withFailures(async () => telling))
     const tables = await world.db.sql<{ name: string }[]>`
       select format('%I.%I', schemaname, tablename) as name from pg_tables
       where schemaname in ('public', 'pgboss')`

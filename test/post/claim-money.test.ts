@@ -20,18 +20,24 @@ import {
 import { createWorld, until } from '../support/world.ts'
 import {
   answered,
-  answerOf,
+  claim,
   claimAt,
+  claimed,
   clientThat,
   countStates,
   countWaiting,
   depsOf,
   failAtService,
   forgetAll,
+  perDay,
   planPost,
   planPosts,
+  readCuts,
+  readGaps,
   readMoney,
+  rowsOf,
   runAt,
+  subjectsClaimed,
   watch,
   work,
 } from './posting.ts'
@@ -87,7 +93,7 @@ describe('a claim', () => {
     await sql`update project set daily_usd = 0.0012`
     const { claiming } = await begin(async (tx) => {
       await lockLedger(tx)
-      const claiming = claimPost(world.db, postId, randomUUID(), depsOf(world))
+      const claiming = claim(world, postId)
       await until('the claim waits', async () => (await countWaiting(world)) === 1)
       await until('the day is over', async () => {
         const [clock] = await sql<{ isOver: boolean }[]>`select clock_timestamp() > ${day.endsAt} as "isOver"`
@@ -113,15 +119,12 @@ describe('a claim', () => {
           const created = [{ ...task, serviceId: task.taskId, costMicros: 1200 }]
           await runAt(world, answeredAt, (db) => db.begin((tx) => adoptTasks(tx, created, 60_000)))
         }
-        const days = await world.db
-          .sql`select day::text, spent_usd::float8 as usd from spend_daily order by day`
-        assert.deepEqual(
-          [...days],
-          [
-            { day: '2026-12-01', usd: 0.0012 },
-            { day: '2026-12-02', usd: 0.0012 },
-          ],
+        const days = await rowsOf(
+          world,
+          'select day::text, spent_usd::float8 as usd from spend_daily order by 1',
         )
+        const expected = ['2026-12-01', '2026-12-02'].map((day) => ({ day, usd: 0.0012 }))
+        assert.deepEqual(days, expected)
       },
     )
   }
@@ -137,27 +140,23 @@ describe('a claim', () => {
     assert.equal(await world.db.begin((tx) => postAgain(tx, failed, 3)), 2)
     await endAttemptPauses(world.db.sql)
     assert.deepEqual(await readMoney(world.db), { charge: 1200, reserved: 1200 })
-    const budget = { maxDayMicros: 1200, maxMonthMicros: null, maxRunMicros: null }
     const [again] = await planPosts(world)
-    const claim = await claimPost(world.db, again ?? '', randomUUID(), { ...depsOf(world), budget })
-    assert.deepEqual(claim, { kind: 'empty' })
+    assert.deepEqual(await claim(world, again, perDay(1200)), { kind: 'empty' })
     assert.deepEqual(await readMoney(world.db), { charge: 1200 })
   })
 
-  test('moves the reservation to the day of sending, by UTC', async () => {
-    await world.db.sql`insert into project (name, timezone) values ('fitness', 'Asia/Tokyo')`
-    const postId = await planPost(world, ['yoga'], { every: '31 days' })
-    // Midnight by UTC is 9 in the morning in Tokyo: planned just before, sent just after, on one and the same
-    // day there.
-    assert.equal(await chargedWhenClaimedAt(postId, '24 hours'), true)
-  })
-
-  test('moves the reservation to the day of sending, by the time zone of its project', async () => {
-    await world.db.sql`insert into project (name, timezone) values ('fitness', 'Asia/Tokyo')`
-    const postId = await planPost(world, ['yoga'], { every: '31 days' })
-    // Midnight in Tokyo is 15:00 UTC: planned just before, sent just after, on one and the same day by UTC.
-    assert.equal(await chargedWhenClaimedAt(postId, '9 hours'), true)
-  })
+  // Midnight by UTC is 9 in the morning in Tokyo, and midnight there 15:00 UTC: one day by the other clock.
+  for (const [by, beforeMidnight, isMoved] of [
+    ['moves the reservation to the day of sending, by UTC', '24 hours', true],
+    ['moves the reservation to the day of sending, by the time zone of its project', '9 hours', true],
+    ['leaves the reservation alone within one day, so that it keeps its place in time', '5 hours', false],
+  ] as const) {
+    test(by, async () => {
+      await world.db.sql`insert into project (name, timezone) values ('fitness', 'Asia/Tokyo')`
+      const postId = await planPost(world, ['yoga'], { every: '31 days' })
+      assert.equal(await chargedWhenClaimedAt(postId, beforeMidnight), isMoved)
+    })
+  }
 
   test('moves the reservation of several projects when the day of only one of them has ended', async () => {
     await world.db.sql`insert into project (name, timezone) values ('health', 'Asia/Tokyo')`
@@ -173,32 +172,18 @@ describe('a claim', () => {
     await world.db.sql`update task set estimate_micros = 5000, reserved_at = reserved_at - interval '1 day'
         where priority = 1`
     await recount(world.db.sql)
-    assert.equal((await claimPost(world.db, postId, randomUUID(), depsOf(world))).kind, 'claimed')
-    const tasks = await world.db.sql`select priority, estimate_micros as micros from task order by 1`
-    assert.deepEqual(
-      [...tasks],
-      [
-        { priority: 1, micros: 5000 },
-        { priority: 2, micros: 4000 },
-      ],
-    )
-  })
-
-  test('leaves the reservation alone within one day, so that it keeps its place in time', async () => {
-    await world.db.sql`insert into project (name, timezone) values ('fitness', 'Asia/Tokyo')`
-    const postId = await planPost(world, ['yoga'], { every: '31 days' })
-    assert.equal(await chargedWhenClaimedAt(postId, '5 hours'), false)
+    assert.equal((await claim(world, postId)).kind, 'claimed')
+    const tasks = await rowsOf(world, 'select estimate_micros as micros from task order by priority')
+    assert.deepEqual(tasks, [{ micros: 5000 }, { micros: 4000 }])
   })
 
   for (const budget of ['daily_usd', 'monthly_usd']) {
     test(`cuts what a lowered ${budget} of a project no longer pays, and records the cut`, async () => {
       const postId = await planPost(world, ['yoga', 'pilates', 'running'])
       await world.db.sql`update project set ${sql.identifier(budget)} = 0.0025`
-      const claim = await claimPost(world.db, postId, randomUUID(), depsOf(world))
-      assert.equal(claim.kind === 'claimed' && claim.post.tasks.length, 2)
+      assert.equal((await claimed(world, postId)).tasks.length, 2)
       assert.deepEqual(await readMoney(world.db), { reserved: 2400 })
-      const cuts = await world.db.sql`select cut as reason, price_micros from due_slot where slot <= now()`
-      assert.deepEqual([...cuts], [{ reason: 'project_budget', price_micros: 1200 }])
+      assert.deepEqual(await readCuts(world), [{ reason: 'project_budget', price_micros: 1200 }])
     })
   }
 
@@ -208,72 +193,67 @@ describe('a claim', () => {
       update task set planned_at = planned_at - interval '1 hour'
       where target_id = (select id from target where subject = 'pilates')`
     await world.db.sql`update project set daily_usd = 0.0012`
-    const claim = await claimPost(world.db, postId, randomUUID(), depsOf(world))
-    assert.deepEqual(claim.kind === 'claimed' && claim.post.tasks.map((task) => task.subject), ['pilates'])
+    assert.deepEqual(await subjectsClaimed(world, postId), ['pilates'])
   })
 
   test('leaves what it cut to the next plan, which buys it when there is money again', async () => {
     const postId = await planPost(world, ['yoga', 'pilates'])
     await world.db.sql`update project set daily_usd = 0`
-    assert.deepEqual(await claimPost(world.db, postId, randomUUID(), depsOf(world)), { kind: 'empty' })
+    assert.deepEqual(await claim(world, postId), { kind: 'empty' })
     assert.deepEqual(await planPosts(world), [])
     await world.db.sql`update project set daily_usd = 1`
     assert.equal((await planPosts(world)).length, 1)
     assert.deepEqual(await countStates(world.db), { planned: 2 })
-    assert.equal((await world.db.sql`select from due_slot where slot <= now()`).count, 0)
+    assert.deepEqual(await readCuts(world), [])
   })
 
   test('ends a task that was charged before and has no budget left as failed, not as cut', async () => {
     const postId = await planPost(world, ['yoga'])
     await failAtService(world)
     await world.db.sql`update project set daily_usd = 0`
-    assert.deepEqual(await claimPost(world.db, postId, randomUUID(), depsOf(world)), { kind: 'empty' })
+    assert.deepEqual(await claim(world, postId), { kind: 'empty' })
     assert.deepEqual(await countStates(world.db), { failed: 1 })
     assert.deepEqual(await readMoney(world.db), {})
-    assert.equal((await world.db.sql`select from due_slot where slot <= now()`).count, 0)
-    const gaps = await world.db.sql`select gap, reason from ranking`
+    assert.deepEqual(await readCuts(world), [])
     const reason = 'No budget was left to post it again after: 40101: It failed.'
-    assert.deepEqual([...gaps], [{ gap: 'failed', reason }])
+    assert.deepEqual(await readGaps(world), [{ gap: 'failed', reason }])
   })
 
   test('cuts the least urgent first when the overall budget was lowered', async () => {
     await watch(world, ['urgent'], { priority: 2 })
     const postId = await planPost(world, ['yoga', 'pilates'])
-    const budget = { maxDayMicros: 2400, maxMonthMicros: null, maxRunMicros: null }
-    const claim = await claimPost(world.db, postId, randomUUID(), { ...depsOf(world), budget })
-    assert.deepEqual(claim.kind === 'claimed' && claim.post.tasks.map((task) => task.subject), ['urgent'])
-    const cuts = await world.db.sql`select distinct cut as reason from due_slot where slot <= now()`
-    assert.deepEqual([...cuts], [{ reason: 'overall_budget' }])
+    const budget = { maxDayMicros: 2400, maxMonthMicros: null }
+    assert.deepEqual(await subjectsClaimed(world, postId, { budget }), ['urgent'])
+    assert.deepEqual(
+      new Set((await readCuts(world)).map(({ reason }) => reason)),
+      new Set(['overall_budget']),
+    )
   })
 
   test('credits what a project budget frees to the overall one, and cuts no task twice over', async () => {
     const postId = await planPost(world, ['yoga', 'pilates', 'running'])
     await world.db.sql`update project set daily_usd = 0.0024`
-    const budget = { maxDayMicros: 2400, maxMonthMicros: null, maxRunMicros: null }
-    const claim = await claimPost(world.db, postId, randomUUID(), { ...depsOf(world), budget })
-    assert.equal(claim.kind === 'claimed' && claim.post.tasks.length, 2)
+    const budget = { maxDayMicros: 2400, maxMonthMicros: null }
+    assert.equal((await claimed(world, postId, { budget })).tasks.length, 2)
     assert.deepEqual(await readMoney(world.db), { reserved: 2400 })
-    const cuts = await world.db.sql`select cut as reason from due_slot where slot <= now()`
-    assert.deepEqual([...cuts], [{ reason: 'project_budget' }])
+    assert.deepEqual(await readCuts(world), [{ reason: 'project_budget', price_micros: 1200 }])
   })
 
   test('cuts for all projects together what one project alone does not free', async () => {
     await watch(world, ['chess', 'go'], { project: 'games' })
     const postId = await planPost(world, ['yoga', 'pilates'])
     await world.db.sql`update project set daily_usd = 0.0012 where name = 'fitness'`
-    const budget = { maxDayMicros: 2400, maxMonthMicros: null, maxRunMicros: null }
-    const claim = await claimPost(world.db, postId, randomUUID(), { ...depsOf(world), budget })
-    assert.equal(claim.kind === 'claimed' && claim.post.tasks.length, 2)
+    const budget = { maxDayMicros: 2400, maxMonthMicros: null }
+    assert.equal((await claimed(world, postId, { budget })).tasks.length, 2)
     assert.deepEqual(await readMoney(world.db), { reserved: 2400 })
-    const cuts = await world.db.sql`select cut as reason from due_slot where slot <= now() order by 1 desc`
-    assert.deepEqual([...cuts], [{ reason: 'project_budget' }, { reason: 'overall_budget' }])
+    const cuts = (await readCuts(world)).map(({ reason }) => reason)
+    assert.deepEqual(cuts, ['project_budget', 'overall_budget'])
   })
 
   test('closes a post of which the budget leaves nothing', async () => {
     const postId = await planPost(world, ['yoga'])
-    const budget = { maxDayMicros: 0, maxMonthMicros: null, maxRunMicros: null }
-    const claim = await claimPost(world.db, postId, randomUUID(), { ...depsOf(world), budget })
-    assert.deepEqual(claim, { kind: 'empty' })
+    const budget = { maxDayMicros: 0, maxMonthMicros: null }
+    assert.deepEqual(await claim(world, postId, { budget }), { kind: 'empty' })
     assert.deepEqual(await readMoney(world.db), {})
   })
 })
@@ -283,10 +263,6 @@ describe('a service that takes more than its price list says', () => {
     clientThat(world, [], ({ tags }) =>
       answered(tags.map((tag) => ({ ...answerOf(tag, 20100), costMicros }))),
     )
-  const budgetOf = (maxDayMicros: number) => ({
-    ...depsOf(world),
-    budget: { maxDayMicros, maxMonthMicros: null },
-  })
 
   /** Two posts, of one task each, at a list price of nothing. */
   async function planTwoPosts(): Promise<[string, string]> {
@@ -303,23 +279,20 @@ describe('a service that takes more than its price list says', () => {
     assert.deepEqual(await readMoney(world.db), { reserved: 2400 })
     await work(world, first, { client: dear(2000) })
     // 2,000 are spent, and 1,200 were reserved for the second at the price of the specification.
-    assert.deepEqual(await claimPost(world.db, second, randomUUID(), budgetOf(3900)), { kind: 'empty' })
+    assert.deepEqual(await claim(world, second, perDay(3900)), { kind: 'empty' })
     assert.deepEqual(await readMoney(world.db), { charge: 2000 })
-    const [cut] = await world.db
-      .sql`select cut as reason, price_micros::int as micros from due_slot where slot <= now()`
-    assert.deepEqual({ ...cut }, { reason: 'overall_budget', micros: 2000 })
+    assert.deepEqual(await readCuts(world), [{ reason: 'overall_budget', price_micros: 2000 }])
   })
 
   test('is asked by one post alone what it takes, while that is not known', async () => {
     const [first, second] = await planTwoPosts()
     await world.db.sql`delete from charged_price`
-    const claim = await claimPost(world.db, first, randomUUID(), budgetOf(10_000))
-    assert.ok(claim.kind === 'claimed')
-    assert.equal((await claimPost(world.db, second, randomUUID(), budgetOf(10_000))).kind, 'wait')
-    const tag = parseTag(claim.post.tasks[0]?.tag ?? null)
+    const post = await claimed(world, first, perDay(10_000))
+    assert.equal((await claim(world, second, perDay(10_000))).kind, 'wait')
+    const tag = parseTag(post.tasks[0]?.tag ?? null)
     assert.ok(tag !== null)
     await world.db.begin((tx) => adoptTasks(tx, [{ ...tag, serviceId: 's', costMicros: 1200 }], 60_000))
-    assert.equal((await claimPost(world.db, second, randomUUID(), budgetOf(10_000))).kind, 'claimed')
+    assert.equal((await claim(world, second, perDay(10_000))).kind, 'claimed')
   })
 })
 
@@ -327,8 +300,5 @@ test('without the one row of the ledger nothing is claimed, and a sentence says 
   const postId = await planPost(world, ['yoga'])
   await world.db.sql`delete from ledger`
   t.after(() => world.db.sql`insert into ledger default values`)
-  await assert.rejects(
-    claimPost(world.db, postId, randomUUID(), depsOf(world)),
-    /The table ledger has lost its one row/,
-  )
+  await assert.rejects(claim(world, postId), /The table ledger has lost its one row/)
 })

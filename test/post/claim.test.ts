@@ -14,7 +14,9 @@ import { createWorld, until } from '../support/world.ts'
 import {
   answered,
   answerOf,
+  claim,
   claimAt,
+  claimed,
   clientThat,
   countStates,
   depsOf,
@@ -24,10 +26,13 @@ import {
   type PostCall,
   planPost,
   planPosts,
+  readGaps,
   readMoney,
   readOwnBooks,
   replaceCalls,
+  rowsOf,
   runAt,
+  subjectsClaimed,
   watch,
   work,
 } from './posting.ts'
@@ -45,12 +50,12 @@ async function readSlotEnd(): Promise<string> {
   return row?.at.toISOString() ?? ''
 }
 
+const readPost = () => rowsOf(world, 'select state, token from post')
+
 describe('a claim', () => {
   test('gives a post to one of many runners that ask at once', async () => {
     const postId = await planPost(world, ['yoga'])
-    const claims = await Promise.all(
-      Array.from({ length: 8 }, () => claimPost(world.db, postId, randomUUID(), depsOf(world))),
-    )
+    const claims = await Promise.all(Array.from({ length: 8 }, () => claim(world, postId)))
     assert.deepEqual(claims.map((claim) => claim.kind).sort(), ['claimed', ...Array(7).fill('taken')])
   })
 
@@ -58,36 +63,31 @@ describe('a claim', () => {
     const postId = await planPost(world, ['yoga'])
     const slotEnd = await readSlotEnd()
     assert.deepEqual(await claimAt(world, postId, slotEnd), { kind: 'empty' })
-    const [post] = await world.db.sql`select state from post`
-    assert.equal(post?.state, 'settled')
-
+    assert.deepEqual(await rowsOf(world, 'select state from post'), [{ state: 'settled' }])
     await runAt(world, slotEnd, closeEndedSlots)
-    const gaps = await world.db.sql`select gap from ranking`
-    assert.deepEqual([...gaps], [{ gap: 'missed' }])
+    assert.deepEqual(await rowsOf(world, 'select gap from ranking'), [{ gap: 'missed' }])
     assert.deepEqual(await readMoney(world.db), {})
   })
 
   test('drops a task that nobody watches any more, and frees its money', async () => {
     const postId = await planPost(world, ['yoga', 'pilates'])
     await world.db.sql`delete from keyword_watch where keyword = 'pilates'`
-    const claim = await claimPost(world.db, postId, randomUUID(), depsOf(world))
-    assert.deepEqual(claim.kind === 'claimed' && claim.post.tasks.map((task) => task.subject), ['yoga'])
+    assert.deepEqual(await subjectsClaimed(world, postId), ['yoga'])
     assert.deepEqual(await readMoney(world.db), { reserved: 1200 })
     await closeEndedSlots(world.db)
     assert.deepEqual(await countStates(world.db), { posting: 1 })
-    assert.equal((await world.db.sql`select from ranking`).count, 0)
+    assert.deepEqual(await readGaps(world), [])
   })
 
   test('ends a task that was charged before and that nobody watches any more as failed', async () => {
     const postId = await planPost(world, ['yoga'])
     await failAtService(world)
     await world.db.sql`delete from keyword_watch`
-    assert.deepEqual(await claimPost(world.db, postId, randomUUID(), depsOf(world)), { kind: 'empty' })
+    assert.deepEqual(await claim(world, postId), { kind: 'empty' })
     assert.deepEqual(await countStates(world.db), { failed: 1 })
     assert.deepEqual(await readMoney(world.db), {})
-    const gaps = await world.db.sql`select gap, reason from ranking`
     const reason = 'No watch asks for it any more, and it was not posted again after: 40101: It failed.'
-    assert.deepEqual([...gaps], [{ gap: 'failed', reason }])
+    assert.deepEqual(await readGaps(world), [{ gap: 'failed', reason }])
   })
 
   test('ends a task that was charged before and whose slot is over, and its gap says both', async () => {
@@ -96,50 +96,40 @@ describe('a claim', () => {
     const slotEnd = await readSlotEnd()
     assert.deepEqual(await claimAt(world, postId, slotEnd), { kind: 'empty' })
     assert.deepEqual(await countStates(world.db), { failed: 1 })
-    const gaps = await world.db.sql`select gap, reason from ranking`
     const reason = 'It was planned, but its slot ended before it could be sent. 40101: It failed.'
-    assert.deepEqual([...gaps], [{ gap: 'failed', reason }])
+    assert.deepEqual(await readGaps(world), [{ gap: 'failed', reason }])
   })
 
   test('brings what the service has to be told of each task', async () => {
-    const { sql: db } = world.db
     const place = { project: 'fitness', location_code: 2840, language_code: 'en' }
-    await db`
-      insert into chart_watch ${sql.row({ ...place, collection: 'topselling_free', category: 'game' })}`
-    await db`
-      insert into chart_watch ${sql.row({ ...place, collection: 'topselling_free', depth: 7, priority: 2 })}`
-    await db`insert into chart_watch
-      ${sql.row({ ...place, collection: 'topgrossing', category: 'family', age_rating: 'ages_6_8' })}`
-    await db`insert into chart_watch
-      ${sql.row({ ...place, store: 'ios_store', collection: 'new_ios', depth: 1000 })}`
-    await db`insert into app_watch
-      ${sql.row({ ...place, store: 'android_store', app_id: 'com.ashlune.yoga', info: true })}`
-    await db`
-      insert into app_watch ${sql.row({ ...place, store: 'ios_store', app_id: '1480010017', reviews: true })}`
-    const claimed: object[] = []
+    const charts = [
+      { collection: 'topselling_free', category: 'game' },
+      { collection: 'topselling_free', depth: 7, priority: 2 },
+      { collection: 'topgrossing', category: 'family', age_rating: 'ages_6_8' },
+      { collection: 'new_ios', store: 'ios_store', depth: 1000 },
+    ]
+    const apps = [
+      { store: 'android_store', app_id: 'com.ashlune.yoga', info: true },
+      { store: 'ios_store', app_id: '1480010017', reviews: true },
+    ]
+    for (const chart of charts) await world.db.sql`insert into chart_watch ${sql.row({ ...place, ...chart })}`
+    for (const app of apps) await world.db.sql`insert into app_watch ${sql.row({ ...place, ...app })}`
+    const told: object[] = []
     for (const postId of await planPosts(world)) {
-      const claim = await claimPost(world.db, postId, randomUUID(), depsOf(world))
-      assert.ok(claim.kind === 'claimed')
-      claimed.push(...claim.post.tasks.map(({ tag: _, ...task }) => task))
+      told.push(...(await claimed(world, postId)).tasks.map(({ tag: _, ...task }) => task))
     }
-    const where = { locationCode: 2840, languageCode: 'en' }
+    const usual = { locationCode: 2840, languageCode: 'en', priority: 1 }
+    const family = { category: 'family', ageRating: 'ages_6_8' }
     assert.deepEqual(
-      new Set(claimed),
+      new Set(told),
       new Set([
-        { subject: 'topselling_free', category: 'game', ...where, depth: 100, priority: 1 },
-        { subject: 'topselling_free', ...where, depth: 7, priority: 2 },
-        {
-          subject: 'topgrossing',
-          category: 'family',
-          ageRating: 'ages_6_8',
-          ...where,
-          depth: 100,
-          priority: 1,
-        },
-        { subject: 'new_ios', ...where, depth: 1000, priority: 1 },
-        { subject: 'com.ashlune.yoga', ...where, priority: 1 },
+        { ...usual, subject: 'topselling_free', category: 'game', depth: 100 },
+        { ...usual, subject: 'topselling_free', depth: 7, priority: 2 },
+        { ...usual, subject: 'topgrossing', ...family, depth: 100 },
+        { ...usual, subject: 'new_ios', depth: 1000 },
+        { ...usual, subject: 'com.ashlune.yoga' },
         // A diary of reviews wants the newest.
-        { subject: '1480010017', sortBy: 'most_recent', ...where, depth: 50, priority: 1 },
+        { ...usual, subject: '1480010017', sortBy: 'most_recent', depth: 50 },
       ]),
     )
   })
@@ -148,7 +138,7 @@ describe('a claim', () => {
     await watch(world, ['yoga'], { project: 'health' })
     const postId = await planPost(world, ['yoga'])
     await world.db.sql`delete from keyword_watch where project = 'health'`
-    assert.equal((await claimPost(world.db, postId, randomUUID(), depsOf(world))).kind, 'claimed')
+    assert.equal((await claim(world, postId)).kind, 'claimed')
   })
 
   test('has results delivered where there is an address, only told of where pages are wanted', async () => {
@@ -156,31 +146,21 @@ describe('a claim', () => {
     await world.db.sql`
       update task set html = true where target_id = (select id from target where subject = 'pilates')`
     const postbackUrl = new Secret('https://ranks.example.com/hooks/0123456789abcdef01234567')
-    const claim = await claimPost(world.db, postId, randomUUID(), depsOf(world, { postbackUrl }))
-    assert.ok(claim.kind === 'claimed')
+    const { tasks } = await claimed(world, postId, { postbackUrl })
     const url = `${postbackUrl.reveal()}?id=$id&tag=$tag`
-    const webhooks = claim.post.tasks.map((task) => {
-      const { subject, postbackUrl, postbackData, pingbackUrl } = task
-      return { subject, postbackUrl, postbackData, pingbackUrl }
-    })
-    const none = { postbackUrl: undefined, postbackData: undefined, pingbackUrl: undefined }
-    assert.deepEqual(
-      webhooks.sort((a, b) => a.subject.localeCompare(b.subject)),
-      [
-        { ...none, subject: 'pilates', pingbackUrl: url },
-        { ...none, subject: 'yoga', postbackUrl: url, postbackData: 'advanced' },
-      ],
+    const webhooks = tasks.map(({ subject, postbackUrl, postbackData, pingbackUrl }) =>
+      [subject, postbackUrl, postbackData, pingbackUrl].join(' '),
     )
+    assert.deepEqual(webhooks.sort(), [`pilates   ${url}`, `yoga ${url} advanced `])
   })
 
   test('waits when the call window is full, and changes nothing', async () => {
     const postId = await planPost(world, ['yoga'])
     const window = { ...world.settings, callsPerMinute: 1, runner: 'test' }
     await world.db.sql`select take_call_permits('{task_get}', '{/}', 'other', null, 1, 30, 25000)`
-    const claim = await claimPost(world.db, postId, randomUUID(), { ...depsOf(world), window })
-    assert.ok(claim.kind === 'wait' && claim.waitMs > 0)
-    const [post] = await world.db.sql`select state, token from post`
-    assert.deepEqual({ ...post }, { state: 'ready', token: null })
+    const made = await claim(world, postId, { window })
+    assert.ok(made.kind === 'wait' && made.waitMs > 0)
+    assert.deepEqual(await readPost(), [{ state: 'ready', token: null }])
   })
 })
 
@@ -218,8 +198,7 @@ describe('a post whose claim is in doubt', () => {
     await assert.rejects(work(world, postId, { db: { ...world.db, begin }, client }), { code: 'unavailable' })
     assert.equal(calls.length, 0)
     assert.deepEqual(await countStates(world.db), { planned: 1 })
-    const [post] = await world.db.sql`select state, token from post`
-    assert.deepEqual({ ...post }, { state: 'ready', token: null })
+    assert.deepEqual(await readPost(), [{ state: 'ready', token: null }])
     await work(world, postId)
     const books = await readOwnBooks(world)
     assert.deepEqual(
@@ -247,45 +226,33 @@ describe('the time to send', () => {
     assert.ok(send.wallDeadlineMs <= (post?.before.getTime() ?? 0) + 1)
   })
 
-  test('passes while the process is frozen before it sends: no byte leaves', async (t) => {
-    const postId = await planPost(world, ['yoga'])
-    const server = await startWireServer(t, stall)
-    const real = new AppDataClient({ baseUrl: server.baseUrl, login: 'me', password: 'secret' })
-    t.after(() => real.close())
-    const client = replaceCalls(real, {
-      postTasks: (...args: Parameters<typeof real.postTasks>) => {
-        const wakeMs = performance.now() + 600
-        while (performance.now() < wakeMs);
-        return real.postTasks(...args)
-      },
+  const freeze = () => {
+    const wakeMs = performance.now() + 600
+    while (performance.now() < wakeMs);
+  }
+  for (const isHandedOver of [false, true]) {
+    const when = isHandedOver ? 'with the request handed over and not yet written' : 'before it sends'
+    test(`passes while the process is frozen ${when}: no byte leaves`, async (t) => {
+      const postId = await planPost(world, ['yoga'])
+      const server = await startWireServer(t, stall)
+      const real = new AppDataClient({ baseUrl: server.baseUrl, login: 'me', password: 'secret' })
+      t.after(() => real.close())
+      const client = replaceCalls(real, {
+        postTasks: (...args: Parameters<typeof real.postTasks>) => {
+          if (!isHandedOver) freeze()
+          const outcome = real.postTasks(...args)
+          if (isHandedOver) freeze()
+          return outcome
+        },
+      })
+      await assert.rejects(work(world, postId, { client }), /was not sent/)
+      assert.equal(server.bytesReceived(), 0)
+      assert.deepEqual(await countStates(world.db), { planned: 1 })
+      await work(world, postId)
+      assert.equal((await readOwnBooks(world)).length, 1)
+      assert.deepEqual(await readMoney(world.db), { charge: 1200 })
     })
-    await assert.rejects(work(world, postId, { client }), /was not sent/)
-    assert.equal(server.bytesReceived(), 0)
-    assert.deepEqual(await countStates(world.db), { planned: 1 })
-
-    await work(world, postId)
-    const books = await readOwnBooks(world)
-    assert.equal(books.length, 1)
-    assert.deepEqual(await readMoney(world.db), { charge: 1200 })
-  })
-
-  test('passes while the process is frozen with the request handed over and not yet written', async (t) => {
-    const postId = await planPost(world, ['yoga'])
-    const server = await startWireServer(t, stall)
-    const real = new AppDataClient({ baseUrl: server.baseUrl, login: 'me', password: 'secret' })
-    t.after(() => real.close())
-    const client = replaceCalls(real, {
-      postTasks: (...args: Parameters<typeof real.postTasks>) => {
-        const outcome = real.postTasks(...args)
-        const wakeMs = performance.now() + 600
-        while (performance.now() < wakeMs);
-        return outcome
-      },
-    })
-    await assert.rejects(work(world, postId, { client }), /was not sent/)
-    assert.equal(server.received.length, 0)
-    assert.deepEqual(await countStates(world.db), { planned: 1 })
-  })
+  }
 })
 
 test('a killed runner leaves its claim to another, which finds out before it sends again', async () => {

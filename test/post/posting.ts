@@ -9,7 +9,9 @@ import { pino } from 'pino'
 import { type Database, openDatabase } from '../../src/db/database.ts'
 import { sql } from '../../src/db/sql.ts'
 import { planDueTasks } from '../../src/plan/plan.ts'
-import { type Claim, claimPost } from '../../src/post/claim.ts'
+import { type Claim, type ClaimedPost, claimPost } from '../../src/post/claim.ts'
+import { type Swept, sweepPosts } from '../../src/post/reconcile.ts'
+import { type Settled, settlePost } from '../../src/post/settle.ts'
 import { type PostDeps, type PostResult, workPost } from '../../src/post/work-post.ts'
 import type { AppDataClient } from '../../src/service/client.ts'
 import type { PostOutcome } from '../../src/service/post-tasks.ts'
@@ -67,6 +69,74 @@ export function depsOf(world: World, changes: Partial<PostDeps> = {}): PostDeps 
     ...changes,
   }
 }
+
+/** Claims a post, whatever comes of it. */
+export function claim(
+  world: World,
+  postId: string | undefined,
+  changes: Partial<PostDeps> = {},
+): Promise<Claim> {
+  return claimPost(world.db, postId ?? '', randomUUID(), depsOf(world, changes))
+}
+
+/** Claims a post that can be claimed. */
+export async function claimed(
+  world: World,
+  postId: string | undefined,
+  changes: Partial<PostDeps> = {},
+): Promise<ClaimedPost> {
+  const made = await claim(world, postId, changes)
+  assert.ok(made.kind === 'claimed')
+  return made.post
+}
+
+/** What was claimed of a post, by its keywords. */
+export async function subjectsClaimed(
+  world: World,
+  postId: string | undefined,
+  changes: Partial<PostDeps> = {},
+): Promise<string[]> {
+  return (await claimed(world, postId, changes)).tasks.map((task) => task.subject)
+}
+
+/** A budget for a day. */
+export function perDay(maxDayMicros: number): Pick<PostDeps, 'budget'> {
+  return { budget: { maxDayMicros, maxMonthMicros: null } }
+}
+
+export function settle(
+  world: World,
+  post: { readonly postId: string; readonly token: string },
+  answers: readonly ReturnType<typeof answerOf>[],
+  problem: string | null = null,
+): Promise<Settled> {
+  return settlePost(world.db, post, answers, 60_000, problem)
+}
+
+/** Settles a post by the same answer to each of its tasks. */
+export function answerAll(world: World, post: ClaimedPost, statusCode: number): Promise<Settled> {
+  const answers = post.tasks.map((task) => answerOf(task.tag, statusCode))
+  return settle(world, post, answers)
+}
+
+/** The next posts of what was given back, as the sweep packs and enqueues them. */
+export async function sweep(world: Pick<World, 'db'>): Promise<Swept & { enqueued: string[] }> {
+  const enqueued: string[] = []
+  const swept = await sweepPosts(world.db, async (_, ids) => void enqueued.push(...ids))
+  return { ...swept, enqueued }
+}
+
+/** The rows of a statement, as plain records. */
+export async function rowsOf(world: World, statement: string): Promise<Record<string, unknown>[]> {
+  return (await world.db.sql.unsafe(statement)).map((row) => ({ ...row }))
+}
+
+/** The gaps that the history has. */
+export const readGaps = (world: World) => rowsOf(world, 'select gap, reason from ranking order by 1')
+
+/** What the budgets cut of the slots that are due. */
+export const readCuts = (world: World) =>
+  rowsOf(world, 'select cut as reason, price_micros from due_slot where slot <= now() order by 1 desc')
 
 export function work(world: World, postId: string, changes: Partial<PostDeps> = {}): Promise<PostResult> {
   return workPost(depsOf(world, changes), postId, AbortSignal.timeout(60_000))
@@ -147,12 +217,8 @@ async function readBooks(world: World): Promise<BookEntry[]> {
   const range = { datetime_from: stamp(nowMs - 3_600_000), datetime_to: stamp(nowMs) }
   for (let offset = 0; ; offset += 1000) {
     const query = [{ ...range, offset, limit: 1000, include_metadata: true }]
-    const { tasks } = await askSandbox<{ tasks: [{ result: Rows }] }>(
-      world,
-      'POST',
-      '/v3/app_data/id_list',
-      query,
-    )
+    const path = '/v3/app_data/id_list'
+    const { tasks } = await askSandbox<{ tasks: [{ result: Rows }] }>(world, 'POST', path, query)
     for (const { id, cost, status, metadata } of tasks[0].result) {
       entries.push({ id, status, tag: metadata.tag, costMicros: Math.round(cost * 1_000_000) })
     }
@@ -169,9 +235,8 @@ export async function readOwnBooks(world: World): Promise<BookEntry[]> {
 
 /** Task states and how many tasks have each. */
 export async function countStates(db: Database): Promise<Record<string, number>> {
-  const rows = await db.sql<
-    { state: string; tasks: number }[]
-  >`select state, count(*) as tasks from task group by state order by state`
+  const rows = await db.sql<{ state: string; tasks: number }[]>`
+    select state, count(*) as tasks from task group by state order by state`
   return Object.fromEntries(rows.map((row) => [row.state, row.tasks]))
 }
 

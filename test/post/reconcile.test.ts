@@ -3,10 +3,8 @@ import { randomUUID } from 'node:crypto'
 import { afterEach, describe, type TestContext, test } from 'node:test'
 import { RejectedError, UnreadableError } from '../../src/errors.ts'
 import { countSendingPosts, readUnknownPosts } from '../../src/ledger/posts.ts'
-import { claimPost } from '../../src/post/claim.ts'
 import { reconcileUnknownPosts } from '../../src/post/reconcile.ts'
 import { recoverForgottenTasks } from '../../src/post/recover.ts'
-import { settlePost } from '../../src/post/settle.ts'
 import type { AppDataClient } from '../../src/service/client.ts'
 import type { TaskIdQuery, TaskIdRow } from '../../src/service/task-ids.ts'
 import { putFaults } from '../support/faults.ts'
@@ -14,15 +12,19 @@ import { lasting } from '../support/lasting.ts'
 import { createWorld } from '../support/world.ts'
 import { startLossyProxy } from './lossy-proxy.ts'
 import {
+  answerAll,
   answerOf,
+  claim,
+  claimed,
   countStates,
-  depsOf,
   forgetAll,
   planPost,
   readMoney,
   readOwnBooks,
   replaceCalls,
+  rowsOf,
   setServiceClock,
+  settle,
   work,
 } from './posting.ts'
 
@@ -65,6 +67,14 @@ async function readPost() {
 function withHistory(listTaskIds: (query: TaskIdQuery) => Promise<TaskIdRow[]>): AppDataClient {
   return replaceCalls(world.client, { listTaskIds })
 }
+
+function row(id: string, tag: string | null = null, fields: Partial<TaskIdRow> = {}): TaskIdRow {
+  const unfinished = { datetimePosted: new Date(), datetimeDone: null, status: '40602', costMicros: 1200 }
+  return { id, tag, ...unfinished, url: null, metadata: null, ...fields }
+}
+
+const manyRows = () => Array.from({ length: 1500 }, (_, n) => row(`other-${n}`))
+const NOT_SCANNED = { state: 'unknown', scannedAt: null }
 
 describe('a lost answer', () => {
   test('is found in the task history: the tasks are adopted, and charged once', async (t) => {
@@ -188,7 +198,7 @@ describe('a POST that never arrived', () => {
     await loseAnswer(t, 'request', ['yoga'])
     await world.db.sql`update post set send_before = clock_timestamp() + interval '1 minute'`
     await reconcile()
-    assert.deepEqual(await readPost(), { state: 'unknown', scannedAt: null })
+    assert.deepEqual(await readPost(), NOT_SCANNED)
   })
 
   test('starts anew with its scans when it is lost a second time', async (t) => {
@@ -199,7 +209,7 @@ describe('a POST that never arrived', () => {
     const proxy = await startLossyProxy(t, world.sandboxUrl)
     proxy.lose = 'request'
     await work(world, postId, { client: proxy.client })
-    assert.deepEqual(await readPost(), { state: 'unknown', scannedAt: null })
+    assert.deepEqual(await readPost(), NOT_SCANNED)
     await letPass('1 hour')
     assert.equal((await reconcile()).released, 0)
   })
@@ -207,20 +217,13 @@ describe('a POST that never arrived', () => {
 
 describe('an adoption beats a release', () => {
   test('when the answer arrives while the last scan is read', async () => {
-    const claim = await claimPost(world.db, await planPost(world, ['yoga']), randomUUID(), depsOf(world))
-    assert.ok(claim.kind === 'claimed')
-    await settlePost(world.db, claim.post, [], MINUTE_MS, null)
+    const post = await claimed(world, await planPost(world, ['yoga']))
+    await settle(world, post, [])
     await letPass('1 hour')
     await reconcile(withHistory(async () => []))
     const { released } = await reconcile(
       withHistory(async () => {
-        await settlePost(
-          world.db,
-          claim.post,
-          [answerOf(claim.post.tasks[0]?.tag ?? '', 20100)],
-          MINUTE_MS,
-          null,
-        )
+        await answerAll(world, post, 20100)
         return []
       }),
     )
@@ -231,15 +234,8 @@ describe('an adoption beats a release', () => {
   })
 
   test('task by task: only what is still missing is given back', async () => {
-    const claim = await claimPost(
-      world.db,
-      await planPost(world, ['yoga', 'pilates']),
-      randomUUID(),
-      depsOf(world),
-    )
-    assert.ok(claim.kind === 'claimed')
-    const [found] = claim.post.tasks
-    await settlePost(world.db, claim.post, [answerOf(found?.tag ?? '', 20100)], MINUTE_MS, null)
+    const post = await claimed(world, await planPost(world, ['yoga', 'pilates']))
+    await settle(world, post, [answerOf(post.tasks[0]?.tag ?? '', 20100)])
     await letPass('1 hour')
     const nothing = withHistory(async () => [])
     await reconcile(nothing)
@@ -255,7 +251,7 @@ describe('an adoption beats a release', () => {
     assert.equal((await reconcile(withHistory(async () => []))).released, 1)
     const [entry] = await readOwnBooks(world)
     assert.ok(entry !== undefined)
-    await settlePost(world.db, { postId, token: randomUUID() }, [answerOf(entry.tag, 20100)], MINUTE_MS, null)
+    await settle(world, { postId, token: randomUUID() }, [answerOf(entry.tag, 20100)])
     assert.deepEqual(await work(world, postId), { kind: 'nothing' })
     assert.deepEqual(await readMoney(world.db), { charge: 1200 })
     assert.equal((await readOwnBooks(world)).length, 1)
@@ -266,35 +262,12 @@ test('a task that is done already is charged in full: its refund is written when
   await loseAnswer(t, 'answer', ['yoga'])
   const [entry] = await readOwnBooks(world)
   assert.ok(entry !== undefined)
-  const { adopted } = await reconcile(
-    withHistory(async () => [
-      {
-        id: entry.id,
-        tag: entry.tag,
-        datetimePosted: new Date(),
-        datetimeDone: new Date(),
-        status: '20000',
-        costMicros: 400,
-        url: null,
-        metadata: null,
-      },
-    ]),
-  )
-  assert.equal(adopted, 1)
+  const done = row(entry.id, entry.tag, { datetimeDone: new Date(), status: '20000', costMicros: 400 })
+  assert.equal((await reconcile(withHistory(async () => [done]))).adopted, 1)
   assert.deepEqual(await readMoney(world.db), { charge: 1200 })
 })
 
 describe('a scan proves something only when it is complete', () => {
-  const row = (id: string, tag: string | null = null): TaskIdRow => ({
-    id,
-    tag,
-    datetimePosted: new Date(),
-    datetimeDone: null,
-    status: '40602',
-    costMicros: 1200,
-    url: null,
-    metadata: null,
-  })
   /** A history in which another task, far behind, finishes and moves to the front as the test says. */
   function restless(rows: TaskIdRow[], movesBefore: (page: number) => boolean) {
     let page = 0
@@ -308,7 +281,7 @@ describe('a scan proves something only when it is complete', () => {
   test('a task that moves in front of the page just read is found by another pass', async (t) => {
     await loseAnswer(t, 'answer', ['yoga'])
     const [entry] = await readOwnBooks(world)
-    const rows = Array.from({ length: 1500 }, (_, n) => row(`other-${n}`))
+    const rows = manyRows()
     rows[1200] = row(entry?.id ?? '', entry?.tag ?? '')
     const { adopted } = await reconcile(restless(rows, (page) => page === 2))
     assert.equal(adopted, 1)
@@ -318,7 +291,7 @@ describe('a scan proves something only when it is complete', () => {
   test('a history that never stands still releases nothing, and is no first scan', async (t) => {
     await loseAnswer(t, 'request', ['yoga'])
     await letPass('1 hour')
-    const rows = Array.from({ length: 1500 }, (_, n) => row(`other-${n}`))
+    const rows = manyRows()
     let made = 0
     const growing = withHistory(async ({ offset, limit }) => {
       if (offset > 0) rows.unshift(row(`new-${made++}`))
@@ -328,62 +301,40 @@ describe('a scan proves something only when it is complete', () => {
     assert.equal((await readPost()).scannedAt, null)
   })
 
-  test('a service that does not tell its time proves nothing', async (t) => {
+  test('nor when it fails on the way, or the service does not tell its time', async (t) => {
     await loseAnswer(t, 'request', ['yoga'])
     await letPass('1 hour')
-    const timeless = replaceCalls(world.client, {
-      readListEnd: async () => {
-        throw new UnreadableError('no date', 'date')
-      },
-    })
-    await assert.rejects(reconcile(timeless), { code: 'unreadable' })
-    assert.deepEqual(await readPost(), { state: 'unknown', scannedAt: null })
-  })
-
-  test('a scan that fails on the way leaves everything as it was', async (t) => {
-    await loseAnswer(t, 'request', ['yoga'])
-    await letPass('1 hour')
-    const failing = withHistory(async () => {
-      throw new RejectedError('no', 40501)
-    })
+    const readListEnd = () => Promise.reject(new UnreadableError('no date', 'date'))
+    await assert.rejects(reconcile(replaceCalls(world.client, { readListEnd })), { code: 'unreadable' })
+    const failing = withHistory(() => Promise.reject(new RejectedError('no', 40501)))
     await assert.rejects(reconcile(failing), { code: 'rejected' })
-    assert.deepEqual(await readPost(), { state: 'unknown', scannedAt: null })
+    assert.deepEqual(await readPost(), NOT_SCANNED)
   })
 
   test('a post that becomes unknown while the scan runs is not covered by it', async () => {
-    const first = await claimPost(world.db, await planPost(world, ['yoga']), randomUUID(), depsOf(world))
-    assert.ok(first.kind === 'claimed')
-    const second = await claimPost(world.db, await planPost(world, ['pilates']), randomUUID(), depsOf(world))
-    assert.ok(second.kind === 'claimed')
-    await settlePost(world.db, first.post, [], MINUTE_MS, null)
+    const first = await claimed(world, await planPost(world, ['yoga']))
+    const second = await claimed(world, await planPost(world, ['pilates']))
+    await settle(world, first, [])
     await letPass('1 hour')
     await reconcile(
       withHistory(async () => {
-        await settlePost(world.db, second.post, [], MINUTE_MS, null)
+        await settle(world, second, [])
         return []
       }),
     )
-    const scanned = await world.db.sql`select id from post where state = 'unknown' and scanned_at is not null`
-    assert.deepEqual([...scanned], [{ id: first.post.postId }])
+    const scanned = await rowsOf(world, 'select id from post where scanned_at is not null')
+    assert.deepEqual(scanned, [{ id: first.postId }])
   })
 })
 
 test('what the service no longer tells of fails, is never bought again, and blocks no post', async (t) => {
   await loseAnswer(t, 'answer', ['yoga'])
   await letPass('28 days')
-  const asked: TaskIdQuery[] = []
-  await reconcile(
-    withHistory(async (query) => {
-      asked.push(query)
-      return []
-    }),
-  )
-  assert.equal(asked.length, 0)
+  await reconcile(withHistory(() => assert.fail('it was asked')))
   assert.deepEqual(await countStates(world.db), { failed: 1 })
   assert.deepEqual(await readMoney(world.db), {})
   assert.equal((await readPost()).state, 'settled')
-  const gaps = await world.db.sql`select gap from ranking`
-  assert.deepEqual([...gaps], [{ gap: 'failed' }])
+  assert.deepEqual(await rowsOf(world, 'select gap from ranking'), [{ gap: 'failed' }])
 })
 
 test('several unknown posts are awaited until the list proves the last of them lost', async () => {
@@ -399,7 +350,7 @@ test('several unknown posts are awaited until the list proves the last of them l
 })
 
 test('a runner that ends now is told how many of its posts are on the way', async () => {
-  await claimPost(world.db, await planPost(world, ['yoga']), randomUUID(), depsOf(world))
+  await claim(world, await planPost(world, ['yoga']))
   assert.equal(await countSendingPosts(world.db.sql, 'test'), 1)
   assert.equal(await countSendingPosts(world.db.sql, 'another'), 0)
 })

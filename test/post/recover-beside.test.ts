@@ -3,18 +3,16 @@
  * paid for once. And what it tells.
  */
 import assert from 'node:assert/strict'
-import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { openDatabase } from '../../src/db/database.ts'
 import { RateLimitedError } from '../../src/errors.ts'
 import { readRestoreHold, readRestoreState } from '../../src/ledger/restored.ts'
 import { formatTag } from '../../src/ledger/tag.ts'
-import { claimPost } from '../../src/post/claim.ts'
 import { recoverForgottenTasks } from '../../src/post/recover.ts'
 import { settlePost } from '../../src/post/settle.ts'
 import { lasting } from '../support/lasting.ts'
 import { createWorld } from '../support/world.ts'
-import { countStates, depsOf, planPosts, readMoney, replaceCalls, watch, work } from './posting.ts'
+import { claimed, countStates, planPosts, readMoney, replaceCalls, watch, work } from './posting.ts'
 
 const world = lasting(createWorld)
 
@@ -22,9 +20,8 @@ test('nothing is posted until the recovery has ended; what was on its way is pai
   await watch(world, ['yoga', 'pilates'])
   await watch(world, ['tai chi'], { store: 'android_store', depth: 30 })
   const [first = '', second = ''] = await planPosts(world)
-  const claim = await claimPost(world.db, first, randomUUID(), depsOf(world))
-  assert.ok(claim.kind === 'claimed')
-  const { store, function: fn, tasks, send } = claim.post
+  const post = await claimed(world, first)
+  const { store, function: fn, tasks, send } = post
   const outcome = await world.client.postTasks(store, fn, tasks, send)
   assert.ok(outcome.kind === 'answered')
 
@@ -45,11 +42,8 @@ test('nothing is posted until the recovery has ended; what was on its way is pai
       const [row] = await tx<{ message: string }[]>`select message from open_work where kind = 'restored'`
       return row?.message ?? ''
     })
-  const options = {
-    quietMs: world.settings.reconcileQuietMs,
-    overdueAfterMs: 60_000,
-    signal: stopping.signal,
-  }
+  const { reconcileQuietMs: quietMs } = world.settings
+  const options = { quietMs, overdueAfterMs: 60_000, signal: stopping.signal }
   // What it finds is younger than the quiet time, so that it waits.
   const waiting = recoverForgottenTasks(beside, world.client, {
     ...options,
@@ -65,18 +59,13 @@ test('nothing is posted until the recovery has ended; what was on its way is pai
   assert.deepEqual(await countStates(world.db), { planned: 1, posted: 2 })
   await recoverForgottenTasks(beside, world.client, { ...options, quietMs: 0, signal: t.signal })
 
-  await settlePost(world.db, claim.post, outcome.answers, 60_000, null)
+  await settlePost(world.db, post, outcome.answers, 60_000, null)
   assert.equal(await readRestoreHold(world.db.sql), null)
   assert.equal((await work(world, second)).kind, 'settled')
   assert.deepEqual(await countStates(world.db), { posted: 3 })
-  const answer = await world.client.listTaskIds({
-    from: new Date(Date.now() - 3_600_000),
-    to: await world.client.readServiceTime(),
-    offset: 0,
-    limit: 100,
-    includeMetadata: false,
-    sort: 'asc',
-  })
+  const range = { from: new Date(Date.now() - 3_600_000), to: await world.client.readServiceTime() }
+  const page = { offset: 0, limit: 100, includeMetadata: false, sort: 'asc' } as const
+  const answer = await world.client.listTaskIds({ ...range, ...page })
   const booked = answer.reduce((sum, { costMicros }) => sum + (costMicros ?? 0), 0)
   assert.equal(answer.length, 3)
   assert.deepEqual(await readMoney(world.db), { charge: booked, refund: 0 })
@@ -86,16 +75,9 @@ test('a task of which the list does not say what it measured counts once, and is
   const { installation } = await readRestoreState(world.db.sql)
   const slot = new Date(Math.floor(Date.now() / 1000) * 1000)
   const task = { taskId: '01900000-0000-7000-8000-000000000000', attempt: 1, installation, slot }
-  const mute = {
-    id: 'mute',
-    tag: formatTag({ ...task, slotEndsAt: new Date(slot.getTime() + 3_600_000) }),
-    datetimePosted: slot,
-    datetimeDone: null,
-    status: '20100',
-    costMicros: 1200,
-    metadata: null,
-    url: null,
-  }
+  const tag = formatTag({ ...task, slotEndsAt: new Date(slot.getTime() + 3_600_000) })
+  const unread = { datetimeDone: null, status: '20100', costMicros: 1200, metadata: null, url: null }
+  const mute = { id: 'mute', tag, datetimePosted: slot, ...unread }
   let readTo = new Date(0)
   const others = Array.from({ length: 1_000 }, (_, n) => ({ ...mute, id: `other ${n}`, tag: null }))
   const offsets: number[] = []

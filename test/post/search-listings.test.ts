@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { beforeEach, describe, type TestContext, test } from 'node:test'
 import { pino } from 'pino'
 import { openDatabase } from '../../src/db/database.ts'
-import { reconcileUnknownPosts, sweepPosts } from '../../src/post/reconcile.ts'
+import { reconcileUnknownPosts } from '../../src/post/reconcile.ts'
 import { recoverForgottenTasks } from '../../src/post/recover.ts'
 import { estimate, type SearchDeps, searchListings } from '../../src/post/search-listings.ts'
 import { workPost } from '../../src/post/work-post.ts'
@@ -15,7 +15,7 @@ import { lasting } from '../support/lasting.ts'
 import { readReservations, readSpendDifferences } from '../support/ledger.ts'
 import { clear, tamper } from '../support/stages.ts'
 import { createWorld, type World } from '../support/world.ts'
-import { countStates, readMoney, replaceCalls } from './posting.ts'
+import { countStates, readMoney, replaceCalls, sweep } from './posting.ts'
 
 const world = lasting(() => createWorld({ sandbox: { deviations: ['endpoints'] } }))
 beforeEach(() => clear(world))
@@ -167,10 +167,7 @@ describe('a search in listings whose answer was lost', () => {
       await reconcile()
     }
     assert.deepEqual(await countStates(world.db), { planned: 1 })
-    const postIds: string[] = []
-    await sweepPosts(world.db, async (_tx, ids) => {
-      postIds.push(...ids)
-    })
+    const { enqueued: postIds } = await sweep(world)
     const deps = { ...depsOf(world), log: pino({ level: 'silent' }), overdueAfterMs: 1, postbackUrl: null }
     for (const postId of postIds) await workPost(deps, postId, AbortSignal.timeout(60_000))
     assert.deepEqual(await readReservations(world.db.sql), [])

@@ -5,57 +5,48 @@ import { afterEach, describe, type TestContext, test } from 'node:test'
 import timers from 'node:timers/promises'
 import { releasePost } from '../../src/ledger/release.ts'
 import { formatTag, parseTag } from '../../src/ledger/tag.ts'
-import { type ClaimedPost, claimPost } from '../../src/post/claim.ts'
-import { sweepPosts } from '../../src/post/reconcile.ts'
-import { settlePost, sortAnswers } from '../../src/post/settle.ts'
+import { sortAnswers } from '../../src/post/settle.ts'
 import { AppDataClient } from '../../src/service/client.ts'
 import type { PostOutcome } from '../../src/service/post-tasks.ts'
 import { lasting } from '../support/lasting.ts'
 import { createWorld } from '../support/world.ts'
 import {
+  answerAll,
   answered,
   answerOf,
+  claimed,
   clientThat,
   countStates,
-  depsOf,
   forgetAll,
   type PostCall,
   planPost,
   planPosts,
+  readGaps,
   readMoney,
   readOwnBooks,
+  rowsOf,
+  settle,
+  sweep,
   work,
 } from './posting.ts'
 
 const world = lasting(() => createWorld({ sandbox: { readyMs: 3_600_000 } }))
 afterEach(() => forgetAll(world))
 
-async function claimKeywords(keywords: readonly string[]): Promise<ClaimedPost> {
-  return claimOne(await planPost(world, keywords))
-}
+const claimKeywords = async (keywords: readonly string[]) => claimed(world, await planPost(world, keywords))
 
-async function claimOne(postId: string): Promise<ClaimedPost> {
-  const claim = await claimPost(world.db, postId, randomUUID(), depsOf(world))
-  assert.ok(claim.kind === 'claimed')
-  return claim.post
-}
+/** By the tags in the books of the service. */
+const readAttempts = async () => (await readOwnBooks(world)).map((entry) => entry.tag.split('.')[1])
 
-function settle(claim: { postId: string; token: string }, answers: readonly ReturnType<typeof answerOf>[]) {
-  return settlePost(world.db, claim, answers, 60_000, null)
-}
+/** The client to which the service answers each task so. */
+const clientSaying = (...said: readonly [statusCode: number, message?: string][]) =>
+  clientThat(world, [], ({ tags }) =>
+    answered(tags.map((tag, n) => answerOf(tag, ...(said[n] ?? said[0] ?? [20100])))),
+  )
 
 async function stateOfPost(postId: string): Promise<string> {
   const [post] = await world.db.sql<{ state: string }[]>`select state from post where id = ${postId}`
   return post?.state ?? 'gone'
-}
-
-/** The next post of what was given back, as the sweep packs and enqueues it. */
-async function sweep(): Promise<string[]> {
-  const postIds: string[] = []
-  await sweepPosts(world.db, async (_, ids) => {
-    postIds.push(...ids)
-  })
-  return postIds
 }
 
 const ORIGIN = {
@@ -68,11 +59,8 @@ describe('a tag', () => {
   test('comes back as the task, attempt, database and slot of which it was made', () => {
     const taskId = '01a1fe40-5038-79f3-b915-9d60b7ec36b2'
     for (const attempt of [1, 9_999, 10_000, 32_767]) {
-      assert.deepEqual(parseTag(formatTag({ taskId, attempt, ...ORIGIN })), {
-        taskId,
-        attempt,
-        origin: ORIGIN,
-      })
+      const tag = formatTag({ taskId, attempt, ...ORIGIN })
+      assert.deepEqual(parseTag(tag), { taskId, attempt, origin: ORIGIN })
     }
   })
 
@@ -110,61 +98,55 @@ describe('each answer stands for its own task', () => {
   })
 
   test('in any order, twice, for another attempt or for nobody: the matching one counts, once', async () => {
-    const claim = await claimKeywords(['yoga', 'pilates'])
-    const [first = '', second = ''] = claim.tasks.map((task) => task.tag)
-    const answers = [
-      answerOf(second, 20100),
-      answerOf('mine', 20100),
-      answerOf(first, 20100),
-      answerOf(second, 20100),
-    ]
-    assert.equal((await settle(claim, answers)).unknown, 0)
-    assert.equal((await settle(claim, answers.toReversed())).unknown, 0)
+    const post = await claimKeywords(['yoga', 'pilates'])
+    const [first = '', second = ''] = post.tasks.map((task) => task.tag)
+    const answers = [second, 'mine', first, second].map((tag) => answerOf(tag, 20100))
+    assert.equal((await settle(world, post, answers)).unknown, 0)
+    assert.equal((await settle(world, post, answers.toReversed())).unknown, 0)
     assert.deepEqual(await countStates(world.db), { posted: 2 })
     assert.deepEqual(await readMoney(world.db), { charge: 2400 })
-    assert.equal(await stateOfPost(claim.postId), 'settled')
+    assert.equal(await stateOfPost(post.postId), 'settled')
   })
 
   test('a refusal of an earlier attempt decides nothing about this one', async () => {
-    const claim = await claimKeywords(['yoga', 'pilates'])
-    const others = claim.tasks.map((task) => task.tag.replace('.1.', '.7.'))
-    await settle(claim, [answerOf(others[0] ?? '', 40501), answerOf(others[1] ?? '', 40210)])
+    const post = await claimKeywords(['yoga', 'pilates'])
+    const others = post.tasks.map((task) => task.tag.replace('.1.', '.7.'))
+    await settle(world, post, [answerOf(others[0] ?? '', 40501), answerOf(others[1] ?? '', 40210)])
     assert.deepEqual(await countStates(world.db), { posting: 2 })
   })
 
   test('what has no answer is unknown, and keeps its money', async () => {
-    const claim = await claimKeywords(['yoga', 'pilates'])
-    const settled = await settle(claim, [answerOf(claim.tasks[0]?.tag ?? '', 20100)])
+    const post = await claimKeywords(['yoga', 'pilates'])
+    const settled = await settle(world, post, [answerOf(post.tasks[0]?.tag ?? '', 20100)])
     assert.equal(settled.unknown, 1)
     assert.deepEqual(await countStates(world.db), { posted: 1, posting: 1 })
     assert.deepEqual(await readMoney(world.db), { charge: 1200, reserved: 1200 })
-    assert.equal(await stateOfPost(claim.postId), 'unknown')
+    assert.equal(await stateOfPost(post.postId), 'unknown')
   })
 
   test('an invalid task fails alone, with its message and a gap, and its money is free again', async () => {
-    const claim = await claimKeywords(['yoga', 'pilates'])
-    const [first = '', second = ''] = claim.tasks.map((task) => task.tag)
+    const post = await claimKeywords(['yoga', 'pilates'])
+    const [first = '', second = ''] = post.tasks.map((task) => task.tag)
     const message = "Invalid Field: 'keyword'."
-    const settled = await settle(claim, [answerOf(first, 40501, message), answerOf(second, 20100)])
+    const settled = await settle(world, post, [answerOf(first, 40501, message), answerOf(second, 20100)])
     assert.deepEqual(settled, { created: 1, failed: 1, released: 0, unknown: 0 })
     assert.deepEqual(await countStates(world.db), { failed: 1, posted: 1 })
     assert.deepEqual(await readMoney(world.db), { charge: 1200 })
-    const gaps = await world.db.sql`select gap, reason from ranking`
-    assert.deepEqual([...gaps], [{ gap: 'failed', reason: `40501: ${message}` }])
+    assert.deepEqual(await readGaps(world), [{ gap: 'failed', reason: `40501: ${message}` }])
   })
 
   test('a task not delivered in the form asked for is posted again, once, to be fetched', async () => {
     const refusal = "Invalid Field: 'postback_data'."
-    const claim = await claimKeywords(['yoga'])
-    const settled = await settle(claim, [answerOf(claim.tasks[0]?.tag ?? '', 40501, refusal)])
+    const post = await claimKeywords(['yoga'])
+    const settled = await settle(world, post, [answerOf(post.tasks[0]?.tag ?? '', 40501, refusal)])
     assert.deepEqual(settled, { created: 0, failed: 0, released: 1, unknown: 0 })
-    const [task] = await world.db.sql`select state, attempt, html, problem from task`
-    assert.deepEqual({ ...task }, { state: 'planned', attempt: 2, html: true, problem: null })
+    const tasks = await rowsOf(world, 'select state, attempt, html, problem from task')
+    assert.deepEqual(tasks, [{ state: 'planned', attempt: 2, html: true, problem: null }])
     assert.deepEqual(await readMoney(world.db), { reserved: 1200 })
 
     const [postId = ''] = await planPosts(world)
-    const again = await claimOne(postId)
-    const last = await settle(again, [answerOf(again.tasks[0]?.tag ?? '', 40501, refusal)])
+    const again = await claimed(world, postId)
+    const last = await settle(world, again, [answerOf(again.tasks[0]?.tag ?? '', 40501, refusal)])
     assert.deepEqual(last, { created: 0, failed: 1, released: 0, unknown: 0 })
     assert.deepEqual(await readMoney(world.db), {})
   })
@@ -182,31 +164,22 @@ describe('each answer stands for its own task', () => {
 describe('without money', () => {
   test('a task is planned again under a new tag, with its money reserved once', async () => {
     const postId = await planPost(world, ['yoga', 'pilates'])
-    const client = clientThat(world, [], ({ tags: [first = '', second = ''] }) =>
-      answered([answerOf(first, 20100), answerOf(second, 40210, 'Insufficient funds.')]),
-    )
-    await assert.rejects(work(world, postId, { client }), {
-      code: 'account_money',
-      message: /Insufficient funds/,
-    })
+    const client = clientSaying([20100], [40210, 'Insufficient funds.'])
+    const refused = { code: 'account_money', message: /Insufficient funds/ }
+    await assert.rejects(work(world, postId, { client }), refused)
     assert.deepEqual(await countStates(world.db), { planned: 1, posted: 1 })
     assert.deepEqual(await readMoney(world.db), { charge: 1200, reserved: 1200 })
     assert.equal(await stateOfPost(postId), 'settled')
 
-    const [again = ''] = await sweep()
+    const [again = ''] = (await sweep(world)).enqueued
     await work(world, again)
-    assert.deepEqual(
-      (await readOwnBooks(world)).map((entry) => entry.tag.split('.')[1]),
-      ['2'],
-    )
+    assert.deepEqual(await readAttempts(), ['2'])
     assert.deepEqual(await readMoney(world.db), { charge: 2400 })
   })
 
   test('a task refused for pace only waits, and blames nobody', async () => {
     const postId = await planPost(world, ['yoga'])
-    const client = clientThat(world, [], ({ tags }) =>
-      answered(tags.map((tag) => answerOf(tag, 40202, 'Rate limit per minute exceeded.'))),
-    )
+    const client = clientSaying([40202, 'Rate limit per minute exceeded.'])
     const result = await work(world, postId, { client })
     assert.equal(result.kind === 'settled' && result.released, 1)
     assert.deepEqual(await countStates(world.db), { planned: 1 })
@@ -214,12 +187,7 @@ describe('without money', () => {
 
   test('a task refused by a code that no list has is its own fault: the others go on', async () => {
     const postId = await planPost(world, ['yoga', 'pilates'])
-    const client = clientThat(world, [], ({ tags: [first = '', second = ''] }) =>
-      answered([
-        answerOf(first, 20100),
-        answerOf(second, 40205, 'The duplicate task limit per hour has been exceeded.'),
-      ]),
-    )
+    const client = clientSaying([20100], [40205, 'The duplicate task limit per hour has been exceeded.'])
     const result = await work(world, postId, { client })
     assert.deepEqual(result.kind === 'settled' && [result.created, result.failed, result.released], [1, 1, 0])
     const [gap] = await world.db.sql`select reason from ranking where gap = 'failed'`
@@ -232,14 +200,9 @@ describe('without money', () => {
 
   test('a task refused for the account says so', async () => {
     const postId = await planPost(world, ['yoga'])
-    const client = clientThat(world, [], ({ tags }) =>
-      answered(tags.map((tag) => answerOf(tag, 40104, 'Account not verified.'))),
-    )
-    await assert.rejects(work(world, postId, { client }), {
-      code: 'account',
-      message:
-        /account is not verified yet: finish that with the service\. What was not posted stays planned\.$/,
-    })
+    const client = clientSaying([40104, 'Account not verified.'])
+    const message = /not verified yet: finish that with the service\. What was not posted stays planned\.$/
+    await assert.rejects(work(world, postId, { client }), { code: 'account', message })
   })
 })
 
@@ -270,13 +233,9 @@ describe('a refusal of the whole call', () => {
       await assert.rejects(work(world, postId, { client }), error)
       assert.deepEqual(await countStates(world.db), { planned: 2 })
       assert.deepEqual(await readMoney(world.db), { reserved: 2400 })
-      assert.deepEqual(await sweep(), [postId])
-
+      assert.deepEqual((await sweep(world)).enqueued, [postId])
       await work(world, postId)
-      assert.deepEqual(
-        (await readOwnBooks(world)).map((entry) => entry.tag.split('.')[1]),
-        ['2', '2'],
-      )
+      assert.deepEqual(await readAttempts(), ['2', '2'])
       assert.deepEqual(await readMoney(world.db), { charge: 2400 })
     })
   }
@@ -285,21 +244,11 @@ describe('a refusal of the whole call', () => {
     const pausesMs = replacePauses(t)
     const postId = await planPost(world, ['yoga'])
     const calls: PostCall[] = []
-    const client = clientThat(
-      world,
-      calls,
-      ({ tags }): PostOutcome =>
-        calls.length > 1
-          ? answered(tags.map((tag) => answerOf(tag, 20100)))
-          : {
-              kind: 'refused',
-              cause: 'rate_limit',
-              statusCode: 40202,
-              httpStatus: 200,
-              message: 'Slower.',
-              retryAfterMs: 12_345,
-            },
-    )
+    const slower = { kind: 'refused', cause: 'rate_limit', statusCode: 40202, httpStatus: 200 } as const
+    const client = clientThat(world, calls, ({ tags }): PostOutcome => {
+      if (calls.length === 1) return { ...slower, message: 'Slower.', retryAfterMs: 12_345 }
+      return answered(tags.map((tag) => answerOf(tag, 20100)))
+    })
     await work(world, postId, { client })
     assert.deepEqual(pausesMs, [12_345])
     assert.deepEqual(
@@ -338,40 +287,40 @@ describe('without a network', () => {
 
 describe('a runner that lost its claim', () => {
   test('can neither give the post back nor fail its tasks', async () => {
-    const claim = await claimKeywords(['yoga', 'pilates'])
-    const stale = { postId: claim.postId, token: randomUUID() }
-    const [first = '', second = ''] = claim.tasks.map((task) => task.tag)
+    const post = await claimKeywords(['yoga', 'pilates'])
+    const stale = { ...post, token: randomUUID() }
+    const [first = '', second = ''] = post.tasks.map((task) => task.tag)
     assert.equal(await releasePost(world.db.sql, stale.postId, stale.token, 'late'), false)
-    const settled = await settle(stale, [answerOf(first, 40501), answerOf(second, 40210)])
+    const settled = await settle(world, stale, [answerOf(first, 40501), answerOf(second, 40210)])
     assert.deepEqual(settled, { created: 0, failed: 0, released: 0, unknown: 2 })
     assert.deepEqual(await countStates(world.db), { posting: 2 })
-    assert.equal(await stateOfPost(claim.postId), 'sending')
+    assert.equal(await stateOfPost(post.postId), 'sending')
   })
 
   test('still brings facts, and the holder only the rest', async () => {
-    const claim = await claimKeywords(['yoga', 'pilates'])
-    const [first = '', second = ''] = claim.tasks.map((task) => task.tag)
-    await settle({ postId: claim.postId, token: randomUUID() }, [answerOf(first, 20100)])
+    const post = await claimKeywords(['yoga', 'pilates'])
+    const [first = '', second = ''] = post.tasks.map((task) => task.tag)
+    await settle(world, { ...post, token: randomUUID() }, [answerOf(first, 20100)])
     assert.deepEqual(await countStates(world.db), { posted: 1, posting: 1 })
-    await settle(claim, [answerOf(second, 20100)])
+    await settle(world, post, [answerOf(second, 20100)])
     assert.deepEqual(await readMoney(world.db), { charge: 2400 })
-    assert.equal(await stateOfPost(claim.postId), 'settled')
+    assert.equal(await stateOfPost(post.postId), 'settled')
   })
 
   test('books nothing of an id beside the one that the list has named: the list is asked again', async () => {
-    const claim = await claimKeywords(['yoga'])
-    const tag = claim.tasks[0]?.tag ?? ''
-    await settle(claim, [answerOf(tag, 20100, 'Task Created.', 's-listed')])
-    await settle({ postId: claim.postId, token: randomUUID() }, [answerOf(tag, 20100)])
+    const post = await claimKeywords(['yoga'])
+    const tag = post.tasks[0]?.tag ?? ''
+    await settle(world, post, [answerOf(tag, 20100, 'Task Created.', 's-listed')])
+    await settle(world, { ...post, token: randomUUID() }, [answerOf(tag, 20100)])
     assert.deepEqual(await readMoney(world.db), { charge: 1200 })
-    assert.equal(await stateOfPost(claim.postId), 'unknown')
+    assert.equal(await stateOfPost(post.postId), 'unknown')
   })
 
   test('does not decide on a post that became unknown meanwhile, not even with its own token', async () => {
-    const claim = await claimKeywords(['yoga'])
+    const post = await claimKeywords(['yoga'])
     await world.db.sql`update post set state = 'unknown'`
-    assert.equal(await releasePost(world.db.sql, claim.postId, claim.token, 'late'), false)
-    await settle(claim, [answerOf(claim.tasks[0]?.tag ?? '', 40501)])
+    assert.equal(await releasePost(world.db.sql, post.postId, post.token, 'late'), false)
+    await answerAll(world, post, 40501)
     assert.deepEqual(await countStates(world.db), { posting: 1 })
   })
 })

@@ -1,6 +1,5 @@
 /**
- * Compares the service's list with our charges: a difference in cost becomes an adjustment, and every
- * difference a row of `audit_difference`. All is computed from the facts, so that it can be done again.
+ * Compares the service's list with our charges. All is computed from the facts, so that it can be done again.
  */
 import type { Database, Transaction } from '../db/database.ts'
 import { withoutNestedLoops } from '../db/joins.ts'

@@ -1,6 +1,5 @@
 /**
- * Keeps what the service lists as failed of our own tasks; of our webhooks, whose address is a secret, the
- * host.
+ * Keeps what the service lists as failed of our own tasks; of a webhook's address, which is secret, the host.
  */
 import type { Database } from '../db/database.ts'
 import { RejectedError } from '../errors.ts'
@@ -23,9 +22,7 @@ export interface Failures {
 }
 
 const HOUR_MS = 60 * 60_000
-/**
- * An hour less than the list goes back, specified and as sold, so that no row leaves it between two pages.
- */
+/** An hour less than the list goes back, specified and as sold: no row leaves it between two pages. */
 const DAY_BACK_MS = 23 * HOUR_MS
 const WEEK_BACK_MS = (7 * 24 - 1) * HOUR_MS
 /** Functions under which the list names a webhook that was not delivered (spec: Events). */
@@ -51,9 +48,7 @@ export async function recordFailures(
   return { recorded, resent: options.resendsWebhooks ? await resendFailed(db, client, options.signal) : 0 }
 }
 
-/**
- * A day, within which is listed what is listed late; longer after a pause, as long as any service lists it.
- */
+/** A day, within which late rows are listed; longer after a pause, as long as any service lists it. */
 async function readLookBack(db: Database, job: string): Promise<number> {
   const [last] = await db.sql<{ agoMs: number | null }[]>`
     select extract(epoch from clock_timestamp() - ended_at)::float8 * 1000 as "agoMs"

@@ -1,7 +1,6 @@
 /**
- * The first step of the protocol (docs/protocol.md: The way of a post): a runner claims a post in one
- * transaction behind the ledger's lock, and learns until when it may send it. When the commit is in doubt
- * nothing is sent. The cheap questions come first.
+ * A runner claims a post in one transaction behind the ledger's lock, and learns until when it may send it
+ * (docs/protocol.md: The way of a post). When the commit is in doubt nothing is sent.
  */
 import pLimit, { type LimitFunction } from 'p-limit'
 import { describeOutage, readPostingOutage } from '../account/service-status.ts'
@@ -169,10 +168,7 @@ async function fitTasks(
   return (await applyMinuteSpendLimit(tx, post.id)) ? null : { kind: 'wait', waitMs: MINUTE_BUDGET_WAIT_MS }
 }
 
-/**
- * While it is not known what a function of a store costs, one post of it is in flight, also one whose answer
- * was lost; while its price is doubted, with one task. Null when the post may be sent.
- */
+/** While the price is not known, one post of its kind is in flight, with one task where it is doubted. */
 async function awaitPrice(
   tx: Transaction,
   post: Pick<PostToClaim, 'id' | 'store' | 'function'>,

@@ -1,6 +1,6 @@
 /**
- * What became of posts: the sweep enqueues what lost its job and marks what lost its answer, and one scan of
- * the service's list serves all posts that are `unknown` (docs/protocol.md: The way of a post).
+ * What became of posts: the sweep enqueues what lost its job, and one scan of the service's list serves all
+ * that are `unknown` (docs/protocol.md: The way of a post).
  */
 import type { Database, Transaction } from '../db/database.ts'
 import {

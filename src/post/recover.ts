@@ -1,6 +1,6 @@
 /**
- * Reads back what was bought after a backup: every task of this installation in the service's list that has
- * no charge is adopted at its true cost. It can be ended and run again. It posts nothing.
+ * Reads back what was bought after a backup, at its true cost. It can be ended and run again. It posts
+ * nothing.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../db/database.ts'

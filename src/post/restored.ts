@@ -1,7 +1,6 @@
 /**
- * Before a process posts, the newest tasks of the service's list are compared with the ledger, once an hour
- * and at each start of the server: a database restored from an older copy would pay again for what was bought
- * since, and a copy beside its original for what that one buys.
+ * Before a process posts, the newest tasks of the service's list are compared with the ledger: an older copy
+ * would pay again for what was bought since, and a copy beside its original for what that one buys.
  */
 import type { Database } from '../db/database.ts'
 import { ConfigurationError, UnavailableError } from '../errors.ts'
@@ -138,8 +137,7 @@ async function listsForgotten(
 }
 
 /**
- * For a database without a single charge. Tasks of another installation mean that it may replace the one that
- * posted them, unless a person said that it stands apart. Tasks of its own may be those of its first posts.
+ * Without a single charge: tasks of another installation mean that it may replace the one that posted them.
  */
 async function standsIn(
   db: Database,

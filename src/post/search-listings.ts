@@ -1,6 +1,5 @@
 /**
- * Searches in the service's database of listings, through budgets, ledger and call window like everything
- * that is bought (docs/protocol.md: Facts and decisions). It is sent at most once.
+ * The search in listings, through budgets, ledger and call window like all that is bought; sent at most once.
  */
 import { randomUUID } from 'node:crypto'
 import { recordAccountUsage } from '../account/usage.ts'

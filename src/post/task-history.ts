@@ -28,9 +28,7 @@ export interface ScanOptions {
   readonly signal?: AbortSignal | undefined
   /** Done before each page. */
   readonly beforePage?: () => Promise<void>
-  /**
-   * A page that is refused, because the minute's calls are used up, is read after the pause: for commands.
-   */
+  /** A page refused because the minute's calls are used up is read after the pause: for commands. */
   readonly waitsForLimit?: boolean | undefined
 }
 
@@ -119,10 +117,7 @@ export async function scanNewestTasks<Kept>(
   return newest.found.length > 0 ? newest : scan(range.from.getTime())
 }
 
-/**
- * The pages of a range, from its oldest or its newest tasks. It ends with a page that brings nothing new too:
- * a list that ignores the offset would never end, and a scan that counts rows is not complete then.
- */
+/** The pages of a range. The list may ignore the offset: a page that brings nothing new ends it. */
 export async function* readPages(
   client: AppDataClient,
   range: Range,

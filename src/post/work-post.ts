@@ -1,6 +1,4 @@
-/**
- * Works one post from claim to settlement (docs/protocol.md: The way of a post). No POST is repeated here.
- */
+/** Works a post from claim to settlement (docs/protocol.md: The way of a post). No POST is repeated. */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
@@ -99,15 +97,10 @@ async function sendPost(deps: PostDeps, post: ClaimedPost): Promise<PostOutcome>
 
 /** What the audit trail of calls has of a call that was paid for. */
 export function describeEnd(outcome: PostOutcome | ListingOutcome): CallOutcome {
-  const {
-    httpStatus,
-    statusCode,
-    reason: error,
-  }: { httpStatus?: number; statusCode?: number; reason?: string } = outcome
   return {
-    ...(httpStatus !== undefined && { httpStatus }),
-    ...(statusCode !== undefined && { statusCode }),
-    ...(error !== undefined && { error }),
+    ...('httpStatus' in outcome && outcome.httpStatus && { httpStatus: outcome.httpStatus }),
+    ...('statusCode' in outcome && { statusCode: outcome.statusCode }),
+    ...('reason' in outcome && { error: outcome.reason }),
   }
 }
 
@@ -141,8 +134,7 @@ async function readNotOffered(
 }
 
 /**
- * On proof that nothing was created the post is released. Null when the answer is to be settled; else the
- * pause before the next claim.
+ * Releases the post on proof that nothing was created. The pause before the next claim; null: to be settled.
  */
 async function handleRefusal(
   { db, log }: PostDeps,
@@ -208,8 +200,8 @@ async function tellSettled(
 function throwForRefusedTasks(answers: readonly TaskAnswer[]): void {
   for (const { statusCode, message } of answers) {
     const cause = classifyStatus(statusCode)
-    if (cause !== 'money' && cause !== 'account') continue
-    throw refuseAccount(`The service refused some tasks (${statusCode}: ${message})`, statusCode, cause)
+    if (cause === 'money' || cause === 'account')
+      throw refuseAccount(`The service refused some tasks (${statusCode}: ${message})`, statusCode, cause)
   }
 }
 

@@ -1,7 +1,4 @@
-/**
- * What one exchange means: an envelope to read on, or a failure by what the caller does next; and whether a
- * free call that failed is repeated.
- */
+/** What an exchange means: an envelope, or a failure, and whether a free call is repeated after it. */
 import {
   AccountError,
   RateLimitedError,
@@ -245,9 +242,7 @@ function readHttpFailure(result: Answered, envelope: Envelope | null): Failure {
   return { kind, message, statusCode, retryAfterMs: readPause(result, classifyStatus(statusCode)) }
 }
 
-/**
- * Free calls carry one task: its account, pace and server codes are the call's, others are for the caller.
- */
+/** Free calls carry one task: its account, pace and server codes are those of the call. */
 function readCallFailure(result: Answered, envelope: Envelope): Failure | null {
   const statusClass = classifyCall(envelope.statusCode)
   const [task] = envelope.tasks

@@ -41,10 +41,7 @@ export class AppDataClient {
    * such as `{ deadlineMs: performance.now() + 10_000 }`.
    */
   readonly postTasks = bind(this, postTasks)
-  /**
-   * Searches the service's own database of listings, at most once; it is charged when it is answered.
-   * `parseListingResult` reads the result.
-   */
+  /** Searches the service's database of listings, at most once; `parseListingResult` reads the result. */
   readonly searchListings = bind(this, searchListings)
 
   /** Lists up to 1,000 tasks that are done and not fetched yet, oldest first; 20 calls a minute. */

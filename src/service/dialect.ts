@@ -1,8 +1,4 @@
-/**
- * What the service calls the two stores in its paths. The specification and storerank say `ios_store` and
- * `android_store`; the service as it is sold says `apple` and `google`. A path is turned into the service's
- * words where a request leaves, and back where an answer names one.
- */
+/** What the service calls the stores in its paths: as specified, or, as it is sold, `apple` and `google`. */
 
 import type { Store } from './functions.ts'
 
@@ -24,11 +20,7 @@ export interface Dialect {
   readonly toOurs: (path: string) => string
 }
 
-/**
- * How the service at an address speaks.
- * @param names what a person set; without it, those of the specification, except at the hosts where the
- *   service is known to be sold
- */
+/** How the service at an address speaks. @param names what a person set; else by its host */
 export function dialectOf(baseUrl: URL, names?: StoreNames): Dialect {
   const theirs = names ?? (HOSTS_AS_SOLD.includes(baseUrl.hostname) ? STORES_AS_SOLD : SPECIFIED)
   const ours = Object.fromEntries(Object.entries(theirs).map(([store, name]) => [name, store]))

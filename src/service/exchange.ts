@@ -1,6 +1,6 @@
 /**
- * One HTTP exchange: bounded in time and in size, never repeated, never redirected. Its result says for
- * certain whether a first byte may have left. It never throws.
+ * One HTTP exchange: bounded, never repeated or redirected. It never throws, and knows whether a byte has
+ * left.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
@@ -17,10 +17,7 @@ export interface ExchangeRequest {
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string | undefined
-  /**
-   * Asked right before the first byte would be written, after any wait for a connection: a reason not to
-   * begin any more, or null.
-   */
+  /** Asked right before the first byte would be written: a reason not to begin any more, or null. */
   refuseToBegin(): string | null
   /** Gives up when no byte was written after this long. */
   readonly beginWithinMs?: number

@@ -1,7 +1,4 @@
-/**
- * Reads single values of an answer: numbers that may come as strings, timestamps, dollars, and text that
- * Postgres can store. What cannot be read is null, or fails its zod schema.
- */
+/** Reads single values of an answer. What cannot be read is null, or fails its zod schema. */
 import { z } from 'zod'
 import { UnreadableError } from '../errors.ts'
 
@@ -78,10 +75,7 @@ export function readTimestamp(value: unknown): Date | null {
   return year >= YEARS.first && year <= YEARS.last ? date : null
 }
 
-/**
- * Text that Postgres takes: without U+0000, lone surrogates replaced by U+FFFD, at most `maxLength` UTF-16
- * units, never cut inside a character.
- */
+/** Text that Postgres takes, at most `maxLength` UTF-16 units, never cut inside a character. */
 export function cleanText(text: string, maxLength: number): string {
   let clean = text.includes('\0') ? text.replaceAll('\0', '') : text
   if (clean.length > maxLength) clean = clean.slice(0, maxLength).replace(/[\uD800-\uDBFF]$/, '')

@@ -1,7 +1,4 @@
-/**
- * The items of a result, and which app each is of. Each stands for itself: one that breaks the contract is
- * left out and named, and the others are read.
- */
+/** The items of a result, each for itself: one that breaks the contract is left out and named. */
 import { UnreadableError } from '../errors.ts'
 import { isObject } from './fields.ts'
 import type { Store } from './functions.ts'

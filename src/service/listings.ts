@@ -1,7 +1,4 @@
-/**
- * The search in listings: a paid call that is answered at once, and never repeated (docs/service.md: search
- * in listings). It is priced per call and per result, so its cost is known when it is answered.
- */
+/** The search in listings: a paid call that is answered at once (docs/service.md: search in listings). */
 
 import { z } from 'zod'
 import type { Envelope } from './answer.ts'

@@ -103,9 +103,7 @@ export function listErrors(transport: Transport): Promise<ServiceErrorCode[]> {
   return fetchReadableRows(transport, ERRORS_CALL, errorCode)
 }
 
-/**
- * The present by the service's own clock, whole seconds. @throws UnreadableError when the answer has no date
- */
+/** The present by the service's own clock, in whole seconds. @throws UnreadableError without a date */
 export async function readServiceTime(transport: Transport): Promise<Date> {
   const { answeredAt } = await transport.callFree(ERRORS_CALL)
   if (answeredAt !== null) return answeredAt

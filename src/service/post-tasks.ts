@@ -1,7 +1,4 @@
-/**
- * Posts tasks at most once. Nothing here or below repeats a POST, and the outcomes `not_sent` and `refused`
- * are given only on proof that the service created nothing (docs/protocol.md: What proves what).
- */
+/** Posts tasks at most once; `not_sent` and `refused` are proofs (docs/protocol.md: What proves what). */
 import type { z } from 'zod'
 import { ConfigurationError } from '../errors.ts'
 import { TIMINGS } from '../timings.ts'
@@ -179,10 +176,7 @@ function readRefusal(result: Answered, envelope: Envelope | null): Refused | nul
   return { ...refused, cause, ...(retryAfterMs !== undefined && { retryAfterMs }) }
 }
 
-/**
- * Null for an answer that settles nothing: without a tag, or created without an id or a cost. Nothing is
- * created for nothing: the list decides.
- */
+/** Null for what settles nothing: no tag, or created without an id or a cost. Then the list decides. */
 function toAnswer(task: TaskReply): TaskAnswer | null {
   const { tag, id, statusCode, message, costMicros } = task
   if (tag === null) return null

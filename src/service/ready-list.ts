@@ -29,8 +29,7 @@ export async function listReady(transport: Transport, store: Store, fn: ServiceF
 }
 
 /**
- * Lists those of all functions at once, instead of up to eight calls. Null where the service does not offer
- * it (docs/service.md: one ready list), which is asked once.
+ * Of all functions, in one call. Null where it is not offered (docs/service.md: one ready list), asked once.
  */
 export function commonReadyList(transport: Transport): () => Promise<ReadyList | null> {
   let isOffered = true

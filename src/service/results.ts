@@ -1,6 +1,5 @@
 /**
- * The results of app_info and app_reviews, and raw pages. A field that the service leaves out is null; times
- * are UTC, ids and addresses those of the store.
+ * The results of app_info and app_reviews, and raw pages. What the service leaves out is null; times are UTC.
  */
 import { z } from 'zod'
 import {

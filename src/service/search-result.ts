@@ -144,10 +144,7 @@ function itemsOf(result: unknown, counted: number | null): readonly unknown[] {
   throw unreadable(['items'], `it is no list of at most ${MAX_ITEMS}`)
 }
 
-/**
- * In the order sent; an app that comes twice is given once, at its best rank. Where two apps claim one rank
- * neither is ranked, because which of them has it is not known.
- */
+/** In the order sent, an app at its best rank. Of apps that claim one rank none is ranked. */
 function readRanks<Read extends Item>(sent: readonly unknown[], read: ReadItem<Read>): ReadItems<Read> {
   const all = readItems(sent, read)
   const byRank = Map.groupBy(all.items, ({ rank }) => rank)
@@ -247,10 +244,7 @@ function readRank(value: unknown): number | null {
   return rank !== null && rank >= 1 && rank <= MAX_RANK ? rank : null
 }
 
-/**
- * The ranks above the last one that no organic item claims, as a sentence: paid items have ranks of their
- * own, and an item that cannot be read may be in any hole.
- */
+/** A sentence about ranks that no organic item claims; one that cannot be read may be in any of them. */
 function describeHoles(sent: readonly unknown[]): string | null {
   const ranks = new Set<number>()
   let unread = 0

@@ -29,8 +29,7 @@ const BY_CODE: ReadonlyMap<number, StatusClass> = new Map(
 )
 
 /**
- * Of one task. A 401xx or 402xx that is not listed is about that task alone, such as the limits on duplicate
- * tasks (40205, 40206), and says nothing of the account.
+ * Of one task. An unlisted 401xx or 402xx is about it alone, such as the limits on duplicate tasks (40205).
  */
 export function classifyStatus(code: number): StatusClass {
   const single = BY_CODE.get(code)

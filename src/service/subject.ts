@@ -21,10 +21,7 @@ export function isSameKeyword(said: string, asked: string): boolean {
   return [said, decodeKeyword(said), decodeUrl(said)].some((form) => fold(form) === wanted)
 }
 
-/**
- * Upper case first: then `ß` is `SS`, and both forms of a sigma are one. A dotted capital I loses its dot,
- * as many lower it.
- */
+/** Upper case first: `ß` is `SS`, both forms of a sigma are one, and a dotted capital I loses its dot. */
 function fold(keyword: string): string {
   const folded = keyword.normalize('NFKC').toUpperCase().toLowerCase().replaceAll('i\u0307', 'i')
   return folded.normalize('NFKC').replaceAll(/\s+/g, ' ').trim()
@@ -39,10 +36,7 @@ function decodeUrl(text: string): string {
   }
 }
 
-/**
- * The category of a chart, which a target has as one text with the age that its apps are for, such as
- * `family, ages_6_8` → what is posted.
- */
+/** The category of a chart, as a target has it with an age: `family, ages_6_8` → what is posted. */
 export function splitCategory(text: string | null): { category?: string; ageRating?: AgeRating } {
   if (text === null) return {}
   const ageRating = AGE_RATINGS.find((age) => text.endsWith(`, ${age}`))

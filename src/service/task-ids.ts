@@ -1,7 +1,4 @@
-/**
- * The account's own list of tasks, the only way to learn what a POST with a lost answer did; and what each
- * measures, by the parameters that were posted (spec: Task id history record).
- */
+/** The account's own list of tasks, and what each measures (spec: Task id history record). */
 import { z } from 'zod'
 import { pathOfUrl } from './dialect.ts'
 import {
@@ -96,10 +93,7 @@ export interface ListEnd {
   readonly listedTo: Date
 }
 
-/**
- * Up to when the list can be asked: a range that ends at the service's present is refused (docs/service.md:
- * end of id_list), and its clocks differ a little. The present is cut to the second.
- */
+/** The list refuses a range that ends at the service's present (docs/service.md: end of id_list). */
 export async function readListEnd(transport: Transport): Promise<ListEnd> {
   const present = await readServiceTime(transport)
   return { present, listedTo: new Date(present.getTime() - Math.max(0, transport.unlistedMs - SECOND_MS)) }
@@ -132,9 +126,7 @@ export async function listTaskIds(transport: Transport, query: TaskIdQuery): Pro
 export interface PostedTask {
   readonly store: Store
   readonly function: ServiceFunction | typeof LISTING_SEARCH
-  /**
-   * The keyword as a person types it, the app's id, the collection, or what a search in listings asked for.
-   */
+  /** The keyword as typed, the app's id, the collection, or what a search in listings asked for. */
   readonly subject: string
   /** Of a chart, with the age that it is for. */
   readonly category: string | null

@@ -18,10 +18,7 @@ import { encodeKeyword } from './subject.ts'
 export interface TaskToPost {
   /** Ours, at most 255 characters, never used twice; the answer is matched by it. */
   readonly tag: string
-  /**
-   * What is measured: for app_searches the keyword as a person types it (at most 700 characters as posted),
-   * for app_info and app_reviews the app id, for app_list the app collection.
-   */
+  /** What is measured: the keyword as typed, the app id, or the app collection. */
   readonly subject: string
   /** App category, app_list only. Default: all. */
   readonly category?: string

@@ -1,6 +1,5 @@
 /**
- * The way to the service: authentication, connections, permits, and the repetition of calls that are free.
- * Tasks are posted through `postOnce`, which no layer repeats.
+ * The way to the service: connections, permits, and the repetition of free calls. `postOnce` repeats nothing.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import pLimit from 'p-limit'
@@ -45,10 +44,7 @@ export interface CallGate {
 export interface CallPermit {
   /** `performance.now()` after which the request must not be begun. */
   readonly startBeforeMs: number
-  /**
-   * Called once, without code and status when there was no answer. Resolves when it is written down, or
-   * cannot be.
-   */
+  /** Called once, without code and status when there was no answer; resolves when it is written down. */
   end(outcome: CallOutcome): Promise<void>
 }
 

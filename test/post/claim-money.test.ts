@@ -20,6 +20,7 @@ import {
 import { createWorld, until } from '../support/world.ts'
 import {
   answered,
+  answerOf,
   claim,
   claimAt,
   claimed,

@@ -22,7 +22,7 @@ export function useWorlds() {
   const database = lasting(createTestDatabase)
   return async (t: TestContext, options: WorldOptions = {}): Promise<World> => {
     await emptyTables(database.sql)
-    await database.sql`truncate audit_difference, job_run, restore_check`
+    await database.sql`truncate audit_difference`
     const shared = { ...database, drop: async () => {} }
     const sandbox = { htmlOnly: true, ...options.sandbox }
     const world = await createWorld({ ...options, sandbox, database: shared })

@@ -61,24 +61,15 @@ test('the tables of other parts of the service disturb none of ours', () => {
     price: { serp, ...PRICE },
     backlinks_subscription_expiry_date: null,
   })
-  assert.deepEqual(data.callLimits.day, {
-    period: null,
-    total: 14,
-    totalAppData: 5,
-    byCall: { 'app_info.task_post': 5 },
-  })
+  const counted = { total: 14, totalAppData: 5, byCall: { 'app_info.task_post': 5 } }
+  assert.deepEqual(data.callLimits.day, { period: null, ...counted })
   assert.equal(data.moneyLimits.day?.total, 14_000_000)
   assert.deepEqual([data.pricePerUnitMicros('app_searches', 1), data.balanceMicros], [1200, 12_345_678])
 })
 
 test('what is missing or of another kind is not known, and no error', () => {
-  const strays = [
-    {},
-    { rates: null },
-    { rates: 7, login: 7 },
-    { rates: { money: [], price: 'none', limits: [] } },
-  ]
-  for (const row of strays) {
+  const odd = { rates: { money: [], price: 'none', limits: [] } }
+  for (const row of [{}, { rates: null }, { rates: 7, login: 7 }, odd]) {
     const data = readUserData(row)
     assert.equal(data.balanceMicros, null)
     assert.deepEqual(data.callLimits, NOTHING)
@@ -98,10 +89,8 @@ test('a number out of bounds is not known, and the others are', () => {
   })
   for (const odd of [-1, 1e300, -1e300, 2 ** 31, '0x10', 1.5]) {
     const limits = readUserData({ rates: { limits: usage(odd) } }).callLimits
-    assert.deepEqual(
-      [limits.day?.total, limits.minute?.total, limits.minute?.totalAppData],
-      [null, 2000, null],
-    )
+    const { day, minute } = limits
+    assert.deepEqual([day?.total, minute?.total, minute?.totalAppData], [null, 2000, null])
   }
   for (const odd of [-1, 1e300, -1e300, '1e1']) {
     const data = readUserData({
@@ -109,11 +98,8 @@ test('a number out of bounds is not known, and the others are', () => {
     })
     assert.deepEqual([data.balanceMicros, data.depositedMicros], [3_000_000, null])
     assert.deepEqual([data.moneyLimits.day?.total, data.moneyLimits.minute?.total], [null, 2_000_000_000])
-    assert.deepEqual(
-      [data.pricePerUnitMicros('app_searches', 1), data.pricePerUnitMicros('app_info', 1)],
-      [null, 600],
-    )
-    assert.equal(data.prices.length, 1)
+    const price = data.pricePerUnitMicros
+    assert.deepEqual([price('app_searches', 1), price('app_info', 1), data.prices.length], [null, 600, 1])
   }
   assert.equal(readUserData({ money: { balance: 1e300 } }).balanceMicros, null)
   assert.equal(readUserData({ money: { balance: -2 } }).balanceMicros, -2_000_000)

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { Readable } from 'node:stream'
 import { describe, type TestContext, test } from 'node:test'
 
 import {
@@ -83,10 +84,8 @@ describe('a free call is repeated', () => {
     await assert.rejects(client.getStatus(), UnavailableError)
     assert.equal(server.received.length, 4)
     assert.equal(sleptMs.length, 3)
-    assert.deepEqual(
-      sleptMs,
-      sleptMs.toSorted((a, b) => a - b),
-    )
+    const [first = 0, second = 0, third = 0] = sleptMs
+    assert.ok(first <= second && second <= third)
   })
 })
 
@@ -124,40 +123,18 @@ describe('a free call fails at once', () => {
   })
 
   test('when the body grows past its bound', async (t) => {
-    const endless: Answer = (_, response) => {
-      const chunk = Buffer.alloc(1024 * 1024, ' ')
-      let sent = 0
-      const more = () => {
-        while (sent <= MAX_BODY_BYTES) {
-          sent += chunk.length
-          if (!response.write(chunk)) {
-            response.once('drain', more)
-            return
-          }
-        }
-        response.end()
-      }
-      more()
-    }
-    const server = await startWireServer(t, endless)
+    const body = Readable.from(Array(MAX_BODY_BYTES / 2 ** 20 + 1).fill(Buffer.alloc(2 ** 20, ' ')))
+    const server = await startWireServer(t, (_, response) => void body.pipe(response))
     await assert.rejects(openClient(t, server.baseUrl).getStatus(), UnreadableError)
     assert.equal(server.received.length, 1)
   })
 
-  const crowds: [string, string][] = [
-    ['empty objects', '{},'],
-    ['empty lists', '[],'],
-    ['numbers', '1,'],
-    ['lists in lists', '['],
-  ]
-  for (const [name, value] of crowds) {
-    test(`when the body has more values than there is memory for: ${name}`, async (t) => {
+  for (const value of ['{},', '[],', '1,', '[']) {
+    test(`when the body has more values than there is memory for, such as ${value}`, async (t) => {
       const body = `{"status_code":20000,"tasks":[${value.repeat((31 * 1024 * 1024) / value.length)}0]}`
       const server = await startWireServer(t, plainBody(200, body))
-      const error = await openClient(t, server.baseUrl)
-        .getStatus()
-        .catch((cause: unknown) => cause)
-      assert.ok(error instanceof UnreadableError && error.path === OVERSIZED)
+      const call = openClient(t, server.baseUrl).getStatus()
+      await assert.rejects(call, { code: 'unreadable', path: OVERSIZED })
       assert.equal(server.received.length, 1)
     })
   }
@@ -186,11 +163,8 @@ describe('a permit', () => {
   test('is needed for a free POST too', async (t) => {
     const server = await startWireServer(t, FINE)
     const { gate, opened } = recordingGate()
-    const now = new Date()
-    const range = { from: now, to: now, offset: 0, limit: 10 }
-    const query = { ...range, includeMetadata: true, sort: 'asc' } as const
-    await openClient(t, server.baseUrl, { gate }).listTaskIds(query)
-    assert.deepEqual(opened, ['id_list /v3/app_data/id_list'])
+    await openClient(t, server.baseUrl, { gate }).listFailedTasks({})
+    assert.deepEqual(opened, ['failed_tasks /v3/app_data/errors'])
   })
 
   test('that the gate refuses stops the call before the wire', async (t) => {
@@ -232,7 +206,7 @@ describe('the client', () => {
     await client.close()
     await assert.rejects(client.getStatus(), UnavailableError)
     const send = { deadlineMs: performance.now() + 30_000 }
-    const task = { tag: 'a.1', subject: 'x', locationCode: 1, languageCode: 'en', priority: 1 } as const
+    const task = { tag: 'a.1', subject: 'x', locationCode: 1 }
     assert.equal((await client.postTasks('ios_store', 'app_info', [task], send)).kind, 'not_sent')
     assert.equal(server.received.length, 0)
   })

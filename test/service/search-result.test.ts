@@ -7,15 +7,8 @@ import { parseSearchResult, type SearchResult } from '../../src/service/search-r
 import { makeSearch, SPOILT_BODIES, seeded, spoil } from './search-bodies.ts'
 
 function item(rank: number, fields: Record<string, unknown> = {}) {
-  return {
-    type: 'ios_store_search_organic',
-    rank_group: rank,
-    rank_absolute: rank,
-    position: 'left',
-    app_id: `${1000 + rank}`,
-    title: `App ${rank}`,
-    ...fields,
-  }
+  const place = { type: 'ios_store_search_organic', rank_group: rank, rank_absolute: rank }
+  return { ...place, app_id: `${1000 + rank}`, title: `App ${rank}`, ...fields }
 }
 
 function page(items: unknown, fields: Record<string, unknown> = {}) {
@@ -42,6 +35,8 @@ function assertUnreadable(result: unknown, path: string) {
   )
 }
 
+const NOWHERE = { seDomain: null, locationCode: null, languageCode: null }
+const UNNAMED = { title: null, developer: null, icon: null, url: null }
 const FREE = { votes: null, rating: null, priceMicros: 0, currency: null }
 
 test('an app is read with its votes, rating and price, as they are now; what cannot be read is null', () => {
@@ -66,13 +61,8 @@ test('advertisements are given with their places, and rank nobody', () => {
   const paid = (place: unknown, appId: unknown, type = 'app_store_search_paid') => ({
     ...{ type, rank_group: 1, rank_absolute: place, app_id: appId, title: 'Paid' },
   })
-  const items = [
-    paid(1, '7'),
-    item(1, { rank_absolute: 2 }),
-    paid(3, '1001'),
-    paid('x', '8'),
-    paid(4, 'com.a'),
-  ]
+  const unread = [paid('x', '8'), paid(4, 'com.a'), { ...paid(5, '9'), title: 7 }]
+  const items = [paid(1, '7'), item(1, { rank_absolute: 2 }), paid(3, '1001'), ...unread]
   const { apps, paid: found, refused } = parseSearchResult(page(items), 'ios_store')
   assert.deepEqual(
     found.map(({ place, app }) => [place, app.appId]),
@@ -91,9 +81,7 @@ test('a search is read with its ranks', () => {
       keyword: 'yoga',
       checkUrl: 'https://store.example.com/search?q=yoga',
       datetime: new Date('2026-11-21T12:00:00Z'),
-      seDomain: null,
-      locationCode: null,
-      languageCode: null,
+      ...NOWHERE,
       resultsCount: 240,
       itemsCount: 1,
       shortfall: null,
@@ -137,22 +125,14 @@ test('numbers may be strings, an app id may be a number, and optional fields may
   const sparse = { type: 'x_organic', rank_group: '7', rank_absolute: '12', app_id: 1234567890 }
   const result = parseSearchResult({ items: [sparse], se_results_count: '9' })
   assert.deepEqual(result, {
-    keyword: null,
-    checkUrl: null,
-    datetime: null,
-    seDomain: null,
-    locationCode: null,
-    languageCode: null,
+    ...{ keyword: null, checkUrl: null, datetime: null, ...NOWHERE },
     resultsCount: 9,
     itemsCount: 1,
     shortfall: 'The answer has no app at 6 of the ranks (rank_group) above its last one: these are lacking.',
     refused: [],
     apps: [
       ...Array(6).fill(null),
-      {
-        ...{ appId: '1234567890', title: null, developer: null, icon: null, url: null },
-        numbers: { ...FREE, priceMicros: null },
-      },
+      { ...UNNAMED, appId: '1234567890', numbers: { ...FREE, priceMicros: null } },
     ],
     absolute: [1, 2, 3, 4, 5, 6, 12],
     paid: [],
@@ -227,17 +207,10 @@ test('apps that claim one rank are both left out, and one that comes twice on it
 
 test('what came back is counted as the service bills it: every item, or as many as it counts', () => {
   const items = [{ type: 'ios_store_search_paid' }, item(1), item(1), item(2, { app_id: '1001' }), null]
-  for (const [counted, expected] of [
-    [5, 5],
-    [3, 5],
-    [9, 9],
-    [null, 5],
-    [-1, 5],
-    [1e300, 5],
-    ['6', 6],
-  ] as const) {
-    assert.equal(parseSearchResult(page(items, { items_count: counted })).itemsCount, expected)
-  }
+  const counts = [5, 3, 9, null, -1, 1e300, '6'].map(
+    (counted) => parseSearchResult(page(items, { items_count: counted })).itemsCount,
+  )
+  assert.deepEqual(counts, [5, 5, 9, 5, 5, 5, 6])
 })
 
 test('what stands above the items is null where it cannot be read, because no rank hangs on it', () => {

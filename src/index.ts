@@ -37,10 +37,11 @@ export {
   type ListingCategory,
   type Location,
   MAX_FAILED_TASK_ROWS,
+  MAX_IDS_PER_RESEND,
+  type ResendAnswer,
   type ServiceErrorCode,
 } from './service/lists.ts'
 export { MAX_TASKS_PER_POST, type PostOutcome, type TaskAnswer } from './service/post-tasks.ts'
-export { MAX_READY_ROWS, type ReadyList, type ReadyRow } from './service/ready-list.ts'
 export {
   type AppInfo,
   type AppInfoItem,
@@ -73,6 +74,9 @@ export {
 export { classifyCall, classifyStatus, type StatusClass } from './service/status-codes.ts'
 export { type ListEnd, MAX_TASK_ID_ROWS, type TaskIdQuery, type TaskIdRow } from './service/task-ids.ts'
 export {
+  MAX_READY_ROWS,
+  type ReadyList,
+  type ReadyRow,
   type ResultAddress,
   type ResultOutcome,
   readPostback,
@@ -91,4 +95,3 @@ export type {
   SendWindow,
   TransportOptions,
 } from './service/transport.ts'
-export { MAX_IDS_PER_RESEND, type ResendAnswer } from './service/webhooks.ts'

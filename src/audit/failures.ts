@@ -4,8 +4,7 @@
 import type { Database } from '../db/database.ts'
 import { RejectedError } from '../errors.ts'
 import type { AppDataClient } from '../service/client.ts'
-import { type FailedTask, MAX_FAILED_TASK_ROWS } from '../service/lists.ts'
-import { MAX_IDS_PER_RESEND } from '../service/webhooks.ts'
+import { type FailedTask, MAX_FAILED_TASK_ROWS, MAX_IDS_PER_RESEND } from '../service/lists.ts'
 
 export interface FailureOptions {
   /** Whether our tasks are posted with webhooks. */

@@ -14,7 +14,7 @@ import {
 } from '../ledger/hand-out.ts'
 import { parseTag } from '../ledger/tag.ts'
 import type { AppDataClient } from '../service/client.ts'
-import { MAX_READY_ROWS, type ReadyRow } from '../service/ready-list.ts'
+import { MAX_READY_ROWS, type ReadyRow } from '../service/task-result.ts'
 
 /** Called in the transaction that leases the tasks, so that none is leased without a job. */
 export type EnqueueFetch = (tx: Transaction, items: readonly FetchItem[]) => Promise<void>

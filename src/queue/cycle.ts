@@ -15,7 +15,7 @@ import { readUnknownPosts, type UnknownPosts } from '../ledger/posts.ts'
 import { readRestoreHold } from '../ledger/restored.ts'
 import { readWaitingAttempts, type WaitingAttempts } from '../ledger/task-failures.ts'
 import { refuseRestored } from '../post/restored.ts'
-import { MAX_READY_ROWS } from '../service/ready-list.ts'
+import { MAX_READY_ROWS } from '../service/task-result.ts'
 import {
   BUSY,
   type CyclePart,

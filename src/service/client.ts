@@ -13,15 +13,22 @@ import {
   listListingCategories,
   listLocations,
   readServiceTime,
+  resendWebhooks,
 } from './lists.ts'
 import { postTasks } from './post-tasks.ts'
-import { commonReadyList, listReady, type ReadyList } from './ready-list.ts'
 import { parseAppInfoResult, parseHtmlResult, parseReviewsResult } from './results.ts'
 import { parseAppListResult, parseAppSearchesResult } from './search-result.ts'
 import { listTaskIds, readListEnd } from './task-ids.ts'
-import { getParsed, getResult, type ResultAddress, type ResultOutcome } from './task-result.ts'
+import {
+  commonReadyList,
+  getParsed,
+  getResult,
+  listReady,
+  type ReadyList,
+  type ResultAddress,
+  type ResultOutcome,
+} from './task-result.ts'
 import { type FreeCall, Transport, type TransportOptions } from './transport.ts'
-import { resendWebhooks } from './webhooks.ts'
 
 /** No field of the client, so that an object with the same methods is a client too. */
 const transports = new WeakMap<object, Transport>()

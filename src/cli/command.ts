@@ -1,7 +1,6 @@
 /**
- * What a command is. All that is known of one stands in its declaration, in the file of its name in
- * commands/: the program, its help, the types of its options and the table of docs/operations.md follow. Such
- * a file imports what is light; what a command works with, it imports when it runs.
+ * What a command is. All that is known of one stands in the file of its name in commands/: the program, its
+ * help, the types of its options and the table of docs/operations.md follow.
  */
 import type { Config } from '../config.ts'
 import type { PersonRole } from '../db/database.ts'
@@ -14,21 +13,22 @@ export interface Parameter<Value> {
   readonly form?: string
   readonly help: string
   /** @throws InvalidArgumentError with what it must be */
-  readonly parse?: (text: string) => unknown
+  readonly parse?: ((text: string) => unknown) | undefined
   readonly default?: Value
   /** The long name follows from the key: `--from-app` of `fromApp`. */
   readonly short?: string
   /** May be given several times. */
-  readonly isRepeated?: true
+  readonly isRepeated?: boolean
   readonly isRequired?: true
   /** Keys of options that cannot stand beside it. */
   readonly conflicts?: readonly string[]
 }
 
-type More = Pick<Parameter<never>, 'short' | 'conflicts'>
-
 /** An option without a value: true when it is given. */
-export function flag(help: string, more: More = {}): Parameter<boolean> {
+export function flag(
+  help: string,
+  more: Pick<Parameter<never>, 'short' | 'conflicts'> = {},
+): Parameter<boolean> {
   return { help, default: false, ...more }
 }
 
@@ -40,7 +40,7 @@ export function option<Value>(
   parse: (text: string) => Value,
 ): Parameter<Value | undefined>
 export function option(form: string, help: string, parse?: (text: string) => unknown): Parameter<unknown> {
-  return { form, help, ...(parse === undefined ? {} : { parse }) }
+  return { form, help, parse }
 }
 
 /** The same with a value where it is not given. */
@@ -75,8 +75,7 @@ export function argument<Form extends string, Value>(
   parse: (text: string) => Value,
 ): Parameter<ValueOfForm<Form, Value>>
 export function argument(form: string, help: string, parse?: (text: string) => unknown): Parameter<unknown> {
-  const read = { form, help, ...(parse === undefined ? {} : { parse }) }
-  return form.includes('...') ? { ...read, isRepeated: true, default: [] } : read
+  return { form, help, parse, ...(form.includes('...') && { isRepeated: true, default: [] }) }
 }
 
 /** By their keys, in the order of the help. */
@@ -84,7 +83,7 @@ type Parameters = Readonly<Record<string, Parameter<unknown>>>
 type ValueOf<P> = P extends Parameter<infer Value> ? Value : never
 
 /** What a command gets of its options and arguments; what may be left out is then missing. */
-type Given<P> = {
+export type Given<P> = {
   readonly [Key in keyof P as undefined extends ValueOf<P[Key]> ? never : Key]: ValueOf<P[Key]>
 } & {
   readonly [Key in keyof P as undefined extends ValueOf<P[Key]> ? Key : never]?: Exclude<
@@ -96,19 +95,15 @@ type Given<P> = {
 /** Where a command stands in the help and in docs/operations.md. */
 export const COMMAND_GROUPS = ['Measure', 'Watch', 'Look', 'Keep', 'Set up', 'The service'] as const
 
-/**
- * What a command works with: opened before it runs, and closed after it. `database` and `service` of needs.ts
- * are such.
- */
+/** What a command works with, opened before it runs and closed after it: `database` or `service`. */
 export type Need<Session> = <Result>(
   context: CommandContext,
   work: (session: Session) => Promise<Result>,
 ) => Promise<Result>
 
-/** A tool of an assistant that runs a command. */
+/** A tool of an assistant that runs a command: `storerank mcp`. */
 export interface Offer {
   readonly name: string
-  /** What it does, in a sentence without its end. */
   readonly summary: string
   /** As whom it asks the database; without, what only reads asks as the login of DATABASE_URL. */
   readonly role?: PersonRole
@@ -120,7 +115,7 @@ export interface Offer {
   readonly textOf?: string
 }
 
-export interface Declaration<O, A, Session> {
+interface Declaration<O, A, Session> {
   /** That of its file. */
   readonly name: string
   /** Left out of a command within another. */
@@ -135,7 +130,6 @@ export interface Declaration<O, A, Session> {
   readonly notes?: string
   /** Commands within it: `storerank alerts test`. */
   readonly commands?: readonly Command[]
-  /** How an assistant may run it: `storerank mcp`. */
   readonly offers?: readonly Offer[]
   /** Default: nothing, or what it opens itself, because something has to be done or refused before. */
   readonly needs?: Need<Session>
@@ -158,12 +152,10 @@ export function command<
   Session = undefined,
 >({ needs, run, ...declaration }: Declaration<O, A, Session>): Command {
   const runWith = run as (options: object, context: CommandContext, session?: Session) => Promise<Outcome>
+  if (needs === undefined) return { ...declaration, run: runWith }
   return {
     ...declaration,
-    run: (options, context) =>
-      needs === undefined
-        ? runWith(options, context)
-        : needs(context, (session) => runWith(options, context, session)),
+    run: (options, context) => needs(context, (session) => runWith(options, context, session)),
   }
 }
 

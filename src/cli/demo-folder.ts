@@ -5,58 +5,73 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { realpath, rm, writeFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
-import { openDatabase, type SqlRunner } from '../db/database.ts'
+import type { SqlRunner } from '../db/database.ts'
+import { openSession } from '../db/session.ts'
 import { sql } from '../db/sql.ts'
-import { attachEmbedded, type EmbeddedServer } from '../embedded/attach.ts'
+import { attachEmbedded } from '../embedded/attach.ts'
 import { ConfigurationError } from '../errors.ts'
 import { makeFolder } from '../make-folder.ts'
 import { whyNot } from '../trouble.ts'
 import { SANDBOX_DATABASE } from './database-session.ts'
 
-export interface DemoFolder {
-  readonly folder: string
-  /** The draft: empty, not migrated. */
-  readonly url: string
-  /** Whether an earlier demo was interrupted here, and what it had left is removed. */
-  readonly wasInterrupted: boolean
-  /** The draft becomes the demo. No session may use either. */
-  finish(): Promise<void>
-  /** Leaves the folder and removes what was not finished, with the folder if it was new. Never throws. */
-  close(): Promise<void>
-}
-
 /** Only a folder with this file is taken for the folder of a demo. */
 const MARKER = 'demo.json'
 const DRAFT_DATABASE = 'storerank_draft'
-const IDLE_MS = 3_600_000
+const [DRAFT, LAST] = [sql.identifier(DRAFT_DATABASE), sql.identifier(SANDBOX_DATABASE)]
 
 /**
+ * Makes a demo. No session may use the database when `make` has ended.
+ * @param make gets the URL of the draft, which is empty and not migrated, and whether an earlier demo was
+ *   interrupted here, of which nothing is left
  * @throws ConfigurationError when the folder cannot be written or holds something else than a demo, another
  *   demo is made in it, or somebody uses its database
  */
-export async function openDemoFolder(folder: string): Promise<DemoFolder> {
+export async function makeInFolder<Result>(
+  folder: string,
+  make: (url: string, wasInterrupted: boolean) => Promise<Result>,
+): Promise<Result> {
   const isNew = await claim(folder)
-  let server: EmbeddedServer | undefined
-  const remove = async (drop: boolean) => {
-    await server?.dispose()
-    if (drop) await removeFolder(folder)
-  }
+  let isFinished = false
   try {
-    server = await attachEmbedded({ home: folder, database: 'postgres' })
-    return await openDraft(folder, server, (isFinished) => remove(isNew && !isFinished))
-  } catch (error) {
-    await remove(isNew)
-    throw error
+    const server = await attachEmbedded({ home: folder, database: 'postgres' })
+    const session = openSession(server.url, { name: 'storerank demo' })
+    try {
+      await requireFree(session, folder)
+      const wasInterrupted = await dropDraft(session)
+      await session`create database ${DRAFT}`
+      const url = new URL(server.url)
+      url.pathname = `/${DRAFT_DATABASE}`
+      try {
+        const result = await make(url.href, wasInterrupted)
+        await requireUnused(session, folder)
+        await session`drop database if exists ${LAST}`
+        await session`alter database ${DRAFT} rename to ${LAST}`
+        isFinished = true
+        return result
+      } finally {
+        if (!isFinished) await dropDraft(session).catch(() => {})
+      }
+    } finally {
+      await session.end()
+      await server.dispose()
+    }
+  } finally {
+    if (isNew && !isFinished) await removeFolder(folder).catch(() => {})
   }
 }
 
 /** Makes the folder, and says whether that is new. */
 async function claim(folder: string): Promise<boolean> {
   try {
-    const isNew = requireOwn(folder)
+    const entries = existsSync(folder) ? readdirSync(folder) : []
+    if (entries.length > 0 && !entries.includes(MARKER))
+      throw new ConfigurationError(
+        `${show(folder)} holds something else than a demo, which is left alone: give an empty folder, or ` +
+          'one that is not there yet, with --folder.',
+      )
     await makeFolder(folder)
     await writeFile(join(folder, MARKER), `${JSON.stringify({ is: 'a demo of storerank' })}\n`)
-    return isNew
+    return entries.length === 0
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (error instanceof ConfigurationError || code === undefined) throw error
@@ -67,68 +82,14 @@ async function claim(folder: string): Promise<boolean> {
   }
 }
 
-/** Whether the folder has yet to be made. */
-function requireOwn(folder: string): boolean {
-  const entries = existsSync(folder) ? readdirSync(folder) : []
-  if (entries.length === 0) return true
-  if (entries.includes(MARKER)) return false
-  throw new ConfigurationError(
-    `${show(folder)} holds something else than a demo, which is left alone: give an empty folder, or ` +
-      'one that is not there yet, with --folder.',
-  )
-}
-
-async function openDraft(
-  folder: string,
-  server: EmbeddedServer,
-  leave: (isFinished: boolean) => Promise<void>,
-): Promise<DemoFolder> {
-  const admin = openDatabase(server.url, { name: 'storerank demo', maxConnections: 1 })
-  const session = admin.openSession(IDLE_MS)
-  let isFinished = false
-  const close = async () => {
-    if (!isFinished) await dropDatabase(session, DRAFT_DATABASE).catch(() => {})
-    await session.end()
-    await admin.close()
-  }
-  try {
-    await requireFree(session, folder)
-    const wasInterrupted = await dropDatabase(session, DRAFT_DATABASE)
-    await session`create database ${sql.identifier(DRAFT_DATABASE)}`
-    const url = new URL(server.url)
-    url.pathname = `/${DRAFT_DATABASE}`
-    return {
-      folder,
-      url: url.href,
-      wasInterrupted,
-      finish: async () => {
-        await requireUnused(session, folder)
-        const last = sql.identifier(SANDBOX_DATABASE)
-        await session`drop database if exists ${last}`
-        await session`alter database ${sql.identifier(DRAFT_DATABASE)} rename to ${last}`
-        isFinished = true
-      },
-      close: async () => {
-        await close().catch(() => {})
-        await leave(isFinished).catch(() => {})
-      },
-    }
-  } catch (error) {
-    await session.end()
-    await admin.close()
-    throw error
-  }
-}
-
 /** The lock lasts as long as the session. */
 async function requireFree(session: SqlRunner, folder: string): Promise<void> {
   const [lock] = await session<{ isOurs: boolean }[]>`
     select pg_try_advisory_lock(hashtext('storerank'), hashtext('demo')) as "isOurs"`
-  if (!lock?.isOurs) {
+  if (!lock?.isOurs)
     throw new ConfigurationError(
       `Another demo is being made in ${show(folder)}: wait for it, or give another folder with --folder.`,
     )
-  }
   await requireUnused(session, folder)
 }
 
@@ -145,18 +106,16 @@ async function requireUnused(session: SqlRunner, folder: string): Promise<void> 
 }
 
 /** Whether it was there. */
-async function dropDatabase(session: SqlRunner, name: string): Promise<boolean> {
-  const there = await session`select from pg_database where datname = ${name}`
-  if (there.length > 0) await session`drop database if exists ${sql.identifier(name)} with (force)`
+async function dropDraft(session: SqlRunner): Promise<boolean> {
+  const there = await session`select from pg_database where datname = ${DRAFT_DATABASE}`
+  if (there.length > 0) await session`drop database if exists ${DRAFT} with (force)`
   return there.length > 0
 }
 
 /** For root the server may live elsewhere, behind a link. */
 async function removeFolder(folder: string): Promise<void> {
-  const cluster = await realpath(join(folder, 'postgres')).catch(() => null)
-  for (const path of [cluster, folder]) {
-    if (path !== null) await rm(path, { recursive: true, force: true, maxRetries: 5 })
-  }
+  const cluster = await realpath(join(folder, 'postgres')).catch(() => folder)
+  for (const path of [cluster, folder]) await rm(path, { recursive: true, force: true, maxRetries: 5 })
 }
 
 /** As short as a person would type it. */

@@ -1,13 +1,12 @@
 /** What a demo says at its end: what happened in its month, where the pages are, and what to try next. */
-
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Database } from '../db/database.ts'
 import { tellWhat } from '../demo/story.ts'
 import { formatUsd } from '../text/money.ts'
 import { formatCount } from '../text/words.ts'
-import { nameCommand } from './called.ts'
 import { heading, type Part, verbatim } from './document.ts'
+import { nameCommand } from './tell.ts'
 
 export interface DemoSummary {
   readonly measured: number
@@ -61,11 +60,12 @@ export const TRY_NEXT: readonly (readonly [question: string, command: string])[]
   ['The latest day, in the terminal:', 'report --project fitness'],
 ]
 
-export function describeDemo(
-  demo: DemoSummary & { readonly folder: string; readonly days: readonly string[] },
-): Part[] {
-  const { days, measured, spentMicros, folder } = demo
-  const bought = `${formatCount(measured)} measurements for ${formatUsd(spentMicros)}`
+export function describeDemo({
+  days,
+  folder,
+  ...demo
+}: DemoSummary & { readonly folder: string; readonly days: readonly string[] }): Part[] {
+  const bought = `${formatCount(demo.measured)} measurements for ${formatUsd(demo.spentMicros)}`
   const gaps = demo.gaps.map(({ day, gap, slots }) => `${formatCount(slots)} on ${day} (${gap})`)
   const told = tellWhat(days)
   const pages = ['fitness', 'learning'].map((project) =>

@@ -34,16 +34,13 @@ export interface Text {
 export interface Table {
   readonly kind: 'table'
   readonly rows: readonly Row[]
-  readonly columns: readonly Column[]
+  /** The keys in their order. */
+  readonly columns: readonly string[]
+  /** Keys whose texts are aligned to the right, as numbers are anyway. */
+  readonly right: readonly string[]
 }
 
 export type Row = Readonly<Record<string, unknown>>
-
-export interface Column {
-  readonly key: string
-  /** Default: right when every value is a number. */
-  readonly align?: 'left' | 'right'
-}
 
 /** Begins a chapter, with an empty line before it. */
 export function heading(text: string): Text {
@@ -55,26 +52,15 @@ export function verbatim(text: string): Text {
   return { kind: 'verbatim', text }
 }
 
-/** Where only the first of them are shown; null where all are. */
+/** Where only the first of them are shown; nothing where all are. */
 export function more(hidden: number, where = ''): Part {
   return hidden > 0 && `… and ${formatCount(hidden)} more${where}`
 }
 
-/**
- * A table with a line for each row.
- * @param columns the keys in their order; default: those of the first row
- * @param right keys whose texts are aligned to the right, as numbers are anyway
- */
+/** A table with a line for each row; by default it has the columns of the first one. */
 export function table(
   rows: readonly object[],
-  {
-    columns = Object.keys(rows[0] ?? {}),
-    right = [],
-  }: { columns?: readonly string[]; right?: readonly string[] } = {},
+  { columns = Object.keys(rows[0] ?? {}), right = [] }: Partial<Pick<Table, 'columns' | 'right'>> = {},
 ): Table {
-  return {
-    kind: 'table',
-    rows: rows as readonly Row[],
-    columns: columns.map((key) => (right.includes(key) ? { key, align: 'right' } : { key })),
-  }
+  return { kind: 'table', rows: rows as readonly Row[], columns, right }
 }

@@ -1,32 +1,31 @@
-/** What a person is told of an error that ended a command. */
+/** What a command that ended leaves with, and what a person is told of an error that ended it. */
 import { inspect } from 'node:util'
-import { StorerankError } from '../errors.ts'
+import { AccountError, ConfigurationError, StorerankError } from '../errors.ts'
+
+/** docs/operations.md lists them. */
+export const EXIT = {
+  done: 0,
+  failed: 1,
+  /** Usage or configuration. */
+  misused: 2,
+  /** The account has no money left, or a limit of it is used up. */
+  outOfMoney: 3,
+  /** Another runner has the job. */
+  busy: 75,
+} as const
+
+/** The exit code of a command that an error ended. */
+export function exitCodeOf(error: unknown): number {
+  if (error instanceof ConfigurationError) return EXIT.misused
+  return error instanceof AccountError && error.code === 'account_money' ? EXIT.outOfMoney : EXIT.failed
+}
 
 const MOST_CAUSES = 5
 const STATEMENT_CHARACTERS = 120
 
-/** What Postgres says beside its message. The two drivers name some of it differently. */
-interface PostgresFacts {
-  readonly code?: string
-  readonly severity?: string
-  readonly detail?: string
-  readonly hint?: string
-  readonly where?: string
-  readonly table_name?: string
-  readonly table?: string
-  readonly column_name?: string
-  readonly column?: string
-  readonly constraint_name?: string
-  readonly constraint?: string
-  /** The statement. */
-  readonly query?: string
-}
-
 /** @param isDebug with the stacks of the error and of its causes */
 export function describeFailure(error: unknown, isDebug: boolean): string {
-  if (error instanceof StorerankError) {
-    return isDebug ? inspect(error) : error.message
-  }
+  if (error instanceof StorerankError) return isDebug ? inspect(error) : error.message
   const advice = isDebug ? inspect(error) : 'LOG_LEVEL=debug shows where.'
   return (
     `storerank failed and did not expect to: ${String(error)}\n${describeCauses(error)}Please ` +
@@ -47,9 +46,9 @@ function describeCauses(error: unknown): string {
 
 /** What Postgres said beside the message; empty when the error is not of Postgres. */
 function quotePostgres(error: Error): string {
-  const facts = error as PostgresFacts
+  // The two drivers name some of it differently.
+  const facts = error as unknown as Partial<Record<string, string>>
   if (facts.severity === undefined || facts.code === undefined) return ''
-  const statement = facts.query?.replace(/\s+/g, ' ').trim().slice(0, STATEMENT_CHARACTERS)
   const named = {
     SQLSTATE: facts.code,
     table: facts.table_name ?? facts.table,
@@ -58,7 +57,7 @@ function quotePostgres(error: Error): string {
     detail: facts.detail,
     hint: facts.hint,
     where: facts.where?.replace(/\s+/g, ' '),
-    statement,
+    statement: facts.query?.replace(/\s+/g, ' ').trim().slice(0, STATEMENT_CHARACTERS),
   }
   return Object.entries(named)
     .flatMap(([name, value]) => (value ? [`${name}: ${value}`] : []))

@@ -1,20 +1,19 @@
 /**
- * The command line: it runs a command, prints what that returns, and sees to exit codes and signals. Commands
- * are found by their files in commands/.
- *
- * Exit codes: those of `EXIT`, and 128 + the signal's number when a signal ended the command.
+ * The command line: it runs a command, prints what that returns, and sees to signals and exit codes: those of
+ * `EXIT`, and 128 + the signal's number when a signal ended the command.
  */
-import { registerHooks } from 'node:module'
 import { constants } from 'node:os'
 import { CommanderError } from 'commander'
-import type { Config } from '../config.ts'
-import type { Logger } from '../log.ts'
+import { type Config, readConfig, readSupervisor } from '../config.ts'
+import { createLogger, type Logger, redactSecrets } from '../log.ts'
+import { describeTrouble } from '../trouble.ts'
 import type { Command, CommandContext, Outcome } from './command.ts'
 import type { Output } from './document.ts'
-import { EXIT, exitCodeOf } from './exit-codes.ts'
-import { isJournal, withPriorities } from './journal.ts'
-import { listModules, loadModule } from './modules.ts'
-import { buildProgram } from './program.ts'
+import { describeFailure, EXIT, exitCodeOf } from './failure.ts'
+import { print } from './print.ts'
+import { buildProgram, listCommands, loadCommands } from './program.ts'
+import { isJournal, withPriorities } from './systemd.ts'
+import { warn } from './tell.ts'
 
 /** The outside of the command line; tests put their own in. */
 export interface Host {
@@ -29,24 +28,15 @@ export interface Host {
   run?(command: Command, options: object, context: CommandContext): Promise<Outcome>
 }
 
-const COMMANDS = new URL('commands/', import.meta.url)
-
-/** Every command, or those of the names. */
-export function loadCommands(names: readonly string[] = listModules(COMMANDS)): Promise<Command[]> {
-  return Promise.all(names.map(async (name) => (await loadModule(COMMANDS, name)) as Command))
-}
-
 /** A Ctrl-C under `npm run` may arrive twice, from terminal and npm; within this time both count as one. */
 const SAME_SIGNAL_MS = 500
 
 /** Runs the command line of this process and ends it. */
 export async function main(): Promise<void> {
-  loadQuickly()
   const { stdout } = process
   for (const stream of [stdout, process.stderr]) stream.on('error', ignoreBrokenPipe)
-  const nowMs = () => performance.now()
-  const { readSupervisor } = await import('../config.ts')
   const stderr = isJournal(readSupervisor()) ? withPriorities(process.stderr) : process.stderr
+  const nowMs = () => performance.now()
   const host: Host = { stdout, stderr, signals: process, exit: leave, nowMs }
   const exitCode = await runCommandLine(process.argv.slice(2), host)
   // What is still in the pipes is written before the exit; sockets that a library leaves open do not delay
@@ -67,64 +57,39 @@ function leave(code: number): never {
   process.exit(code)
 }
 
-/**
- * Drizzle and zod in their CommonJS form. Node 24 reads Drizzle's package.json of 180 KB again for each of
- * its ES modules: 0.6 s of every command, against 0.1 s. Of zod, which every command loads for its settings,
- * it saves 40 ms; and its messages in sixty languages, of which none is shown, are as much again.
- */
-function loadQuickly(): void {
-  registerHooks({
-    resolve: (specifier, context, next) => {
-      if (specifier === '../locales/index.cjs' && context.parentURL?.includes('/node_modules/zod/'))
-        return next('../locales/en.cjs', context)
-      return /^(drizzle-orm|zod)(\/|$)/.test(specifier)
-        ? next(specifier, { ...context, conditions: ['node', 'require'] })
-        : next(specifier, context)
-    },
-  })
-}
-
 /** Runs one command line and reports what went wrong on stderr. Returns the exit code and never throws. */
 export async function runCommandLine(args: readonly string[], host: Host): Promise<number> {
-  const state: Invocation = { exitCode: 0 }
+  const state: Invocation = { exitCode: EXIT.done }
   try {
-    if (/^(-V|--version)$/.test(args[0] ?? '')) return await printVersion(host)
-    const named = listModules(COMMANDS).filter((name) => args.includes(name))
+    if (/^(-V|--version)$/.test(args[0] ?? '')) {
+      // What tells two schemas apart: a database says in drizzle.objects which one it has.
+      const { describeSchema } = await import('../db/migrate.ts')
+      host.stdout.write(`${describeSchema()}\n`)
+      return EXIT.done
+    }
+    const named = listCommands().filter((name) => args.includes(name))
     const commands = await loadCommands(named.length === 0 ? undefined : named)
     const program = buildProgram(commands, host, (command, options) => {
-      state.settingsFile = program.opts<{ settings?: string }>().settings
-      return invoke(command, options, host, state)
+      const config = readConfig(host.env, program.opts<{ settings?: string }>().settings)
+      return invoke(command, options, config, host, state)
     })
     await program.parseAsync(args, { from: 'user' })
     return state.exitCode
   } catch (error) {
     // Commander has printed its own message already.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT.misused
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.misused
     const { logLevel, stop } = state
     if (stop?.exitCode !== undefined && error instanceof Error && error.name === 'AbortError')
       return stop.exitCode
-    const { redactSecrets, toPrintable } = await import('../log.ts')
-    const { describeTrouble } = await import('../trouble.ts')
-    const { describeFailure } = await import('./failure.ts')
     const failure = describeTrouble(error) ?? error
-    const message = describeFailure(failure, logLevel === 'debug' || logLevel === 'trace')
-    host.stderr.write(`${toPrintable(redactSecrets(message))}\n`)
+    warn(host, redactSecrets(describeFailure(failure, logLevel === 'debug' || logLevel === 'trace')))
     return exitCodeOf(failure)
   }
-}
-
-/** The version, and what tells two schemas apart: a database says in drizzle.objects which one it has. */
-async function printVersion({ stdout }: Host): Promise<number> {
-  const { describeSchema } = await import('../db/migrate.ts')
-  stdout.write(`${describeSchema()}\n`)
-  return 0
 }
 
 /** What is known of the running command, also after it has thrown. */
 interface Invocation {
   exitCode: number
-  /** As `--settings` names it. */
-  settingsFile?: string | undefined
   logLevel?: Config['logLevel']
   stop?: Stop
 }
@@ -136,10 +101,13 @@ interface Stop {
   release(): void
 }
 
-async function invoke(command: Command, options: object, host: Host, state: Invocation): Promise<void> {
-  const { readConfig } = await import('../config.ts')
-  const { createLogger } = await import('../log.ts')
-  const config = readConfig(host.env, state.settingsFile)
+async function invoke(
+  command: Command,
+  options: object,
+  config: Config,
+  host: Host,
+  state: Invocation,
+): Promise<void> {
   state.logLevel = config.logLevel
   const { stdout, stderr } = host
   const isTerminal = stderr.isTTY ?? false
@@ -148,14 +116,13 @@ async function invoke(command: Command, options: object, host: Host, state: Invo
     if (isTerminal) stderr.write(`${note}\n`)
     else log.warn({ note }, 'please check a setting')
   }
-  const stop = listenForStop(host, log)
-  state.stop = stop
-  const context = { config, log, stdout, stderr, isTerminal, signal: stop.signal }
+  state.stop = listenForStop(host, log)
+  const context = { config, log, stdout, stderr, isTerminal, signal: state.stop.signal }
   try {
     const outcome = await (host.run?.(command, options, context) ?? command.run(options, context))
     state.exitCode = await printOutcome(outcome, options, context)
   } finally {
-    stop.release()
+    state.stop.release()
   }
 }
 
@@ -166,8 +133,6 @@ async function printOutcome(
   context: CommandContext,
 ): Promise<number> {
   if (typeof outcome === 'number') return outcome
-  const { print } = await import('./print.ts')
-  const { warn } = await import('./tell.ts')
   const { stdout, config } = context
   const format = (['json', 'csv', 'expanded'] as const).find((each) => options[each]) ?? 'text'
   await print(outcome, format, { stdout, pager: config.pager })
@@ -180,24 +145,24 @@ function listenForStop(host: Host, log: Logger): Stop {
   const controller = new AbortController()
   let firstAtMs = 0
   const onSignal = (name: 'SIGINT' | 'SIGTERM') => {
+    const exitCode = 128 + constants.signals[name]
     if (stop.exitCode === undefined) {
-      stop.exitCode = 128 + constants.signals[name]
+      stop.exitCode = exitCode
       firstAtMs = host.nowMs()
       log.warn({ signal: name }, 'stopping in order; once more stops at once')
       controller.abort()
     } else if (host.nowMs() - firstAtMs > SAME_SIGNAL_MS) {
-      host.exit(128 + constants.signals[name])
+      host.exit(exitCode)
     }
   }
+  const signals = ['SIGINT', 'SIGTERM'] as const
   const stop: Stop = {
     signal: controller.signal,
     release: () => {
-      host.signals.off('SIGINT', onSignal)
-      host.signals.off('SIGTERM', onSignal)
+      for (const name of signals) host.signals.off(name, onSignal)
     },
   }
-  host.signals.on('SIGINT', onSignal)
-  host.signals.on('SIGTERM', onSignal)
+  for (const name of signals) host.signals.on(name, onSignal)
   return stop
 }
 

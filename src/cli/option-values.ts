@@ -9,6 +9,10 @@ import { whyNot } from '../trouble.ts'
 /** More names than these stand in the help alone. */
 const MOST_NAMED = 20
 
+function refuse(sentence: string): never {
+  throw new InvalidArgumentError(sentence)
+}
+
 /** One of the names; `what` stands for them in the refusal: `job`. */
 export function oneOf<const Name extends string>(
   what: string,
@@ -16,9 +20,8 @@ export function oneOf<const Name extends string>(
 ): (text: string) => Name {
   return (text) => {
     const found = names.find((name) => name === text)
-    if (found !== undefined) return found
     const known = names.length > MOST_NAMED ? '' : ` Known: ${names.join(', ')}.`
-    throw new InvalidArgumentError(`There is no such ${what}.${didYouMean(text, names)}${known}`)
+    return found ?? refuse(`There is no such ${what}.${didYouMean(text, names)}${known}`)
   }
 }
 
@@ -36,14 +39,13 @@ const BRIGHTEST = 1.05 / 4.5 - 0.05
 
 /** `#1d59c4`: a colour in which text can be read on white. */
 export function colour(text: string): string {
-  if (!/^#[\da-f]{6}$/i.test(text))
-    throw new InvalidArgumentError('It must be red, green and blue as in #1d59c4.')
+  if (!/^#[\da-f]{6}$/i.test(text)) return refuse('It must be red, green and blue as in #1d59c4.')
   const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => {
     const share = Number.parseInt(text.slice(at, at + 2), 16) / 255
     return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4
   })
   if (0.2126 * red + 0.7152 * green + 0.0722 * blue <= BRIGHTEST) return text
-  throw new InvalidArgumentError('It is too bright to be read on white: take a darker one.')
+  return refuse('It is too bright to be read on white: take a darker one.')
 }
 
 /** Both bounds are allowed. */
@@ -51,7 +53,7 @@ export function wholeNumber(min: number, max: number): (text: string) => number 
   return (text) => {
     const value = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN
     if (value >= min && value <= max) return value
-    throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`)
+    return refuse(`It must be a whole number from ${min} to ${max}.`)
   }
 }
 
@@ -59,14 +61,12 @@ export function day(text: string): string {
   const instant = Date.parse(/^\d{4}-\d\d-\d\d$/.test(text) ? text : '')
   // 30 February would be taken for 2 March.
   if (!Number.isNaN(instant) && new Date(instant).toISOString().startsWith(text)) return text
-  throw new InvalidArgumentError('It must be a day such as 2026-03-01.')
+  return refuse('It must be a day such as 2026-03-01.')
 }
 
 /** Milliseconds. */
 export function duration(text: string): number {
-  const ms = parseDuration(text)
-  if (ms !== null) return ms
-  throw new InvalidArgumentError('It must be a duration such as 90s, 20m or 2h.')
+  return parseDuration(text) ?? refuse('It must be a duration such as 90s, 20m or 2h.')
 }
 
 /** How often a watch is measured, as Postgres reads it. */
@@ -75,28 +75,26 @@ export function interval(text: string): string {
   const count = Number(digits)
   if (unit === 'h' && [1, 2, 3, 4, 6, 8, 12, 24].includes(count)) return `${count} hours`
   if (unit === 'd' && count >= 1 && count <= 31) return `${count} days`
-  throw new InvalidArgumentError('It must be 1h, 2h, 3h, 4h, 6h, 8h or 12h, or whole days from 1d to 31d.')
+  return refuse('It must be 1h, 2h, 3h, 4h, 6h, 8h or 12h, or whole days from 1d to 31d.')
 }
 
 export function priority(text: string): 1 | 2 {
   if (text === '1' || text === '2') return text === '1' ? 1 : 2
-  throw new InvalidArgumentError('It must be 1, or 2: twice the price.')
+  return refuse('It must be 1, or 2: twice the price.')
 }
 
 /** An argument of a question, by the name that its function has for it, with its value. */
 export function namedValue(text: string): readonly [name: string, value: string] {
   const [, name = '', value = ''] = /^(?:in_)?(\w+)=(.+)$/s.exec(text) ?? []
   if (value !== '') return [`in_${name}`, value]
-  throw new InvalidArgumentError('It must be a name with its value, such as top=3.')
+  return refuse('It must be a name with its value, such as top=3.')
 }
 
 export function encoding(name: string): string {
   try {
     return new TextDecoder(name).encoding
   } catch {
-    throw new InvalidArgumentError(
-      'There is no such encoding: utf-8, utf-16le, windows-1252 and shift_jis are some.',
-    )
+    return refuse('There is no such encoding: utf-8, utf-16le, windows-1252 and shift_jis are some.')
   }
 }
 
@@ -105,12 +103,11 @@ export function readableFile(path: string): string {
     accessSync(path, constants.R_OK)
     return path
   } catch (error) {
-    throw new InvalidArgumentError(`It cannot be read: ${whyNot(error)}.`)
+    return refuse(`It cannot be read: ${whyNot(error)}.`)
   }
 }
 
 export function listenAddress(text: string): ListenAddress {
-  const address = parseListenAddress(text)
-  if (address !== null) return address
-  throw new InvalidArgumentError('It must be a port such as 8070, or host and port such as 0.0.0.0:8070.')
+  const rule = 'It must be a port such as 8070, or host and port such as 0.0.0.0:8070.'
+  return parseListenAddress(text) ?? refuse(rule)
 }

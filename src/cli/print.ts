@@ -1,11 +1,12 @@
-/** The printer of documents. Text from outside never steers the terminal; JSON and CSV stay exact. */
+/** The printer of documents, through a pager where they are long. Text from outside never steers the terminal; JSON and CSV stay exact. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { stringify } from 'csv-stringify/sync'
 import stringWidth from 'string-width'
 import wrapAnsi from 'wrap-ansi'
 import { formatInstant } from '../instant.ts'
 import { toPrintable } from '../log.ts'
-import type { Column, Document, Output, Part, Row, Table, Text } from './document.ts'
-import { isLarger, showByPager } from './pager.ts'
+import type { Document, Output, Part, Table, Text } from './document.ts'
 
 /** `expanded`: each row of a table as a block, a line for each column. */
 export type Format = 'text' | 'expanded' | 'json' | 'csv'
@@ -16,6 +17,10 @@ const MAX_CELL_CHARACTERS = 1000
 const MIN_COLUMN_WIDTH = 6
 /** A space on both sides and the line before it; one more line ends the table. */
 const COLUMN_FRAME_WIDTH = 3
+/** Where LESS is unset: leave at once what fits one screen, cut no line, and leave the text on the screen. */
+const LESS_OPTIONS = '-FRSX'
+/** What a shell says of a command that it does not find, or may not run. */
+const NO_SUCH_PROGRAM = [126, 127]
 
 /**
  * Prints a document.
@@ -73,14 +78,11 @@ function wrapText(text: string, width: number): string {
     .join('\n')
 }
 
-function drawTable({ rows, columns }: Table, width: number): string {
+function drawTable({ rows, columns, right }: Table, width: number): string {
   if (columns.length === 0 || rows.length === 0) return '(no rows)\n'
-  const cells = [
-    columns.map(({ key }) => formatCell(key)),
-    ...rows.map((row) => columns.map(({ key }) => formatCell(row[key]))),
-  ]
+  const cells = [columns.map(formatCell), ...rows.map((row) => columns.map((key) => formatCell(row[key])))]
   const widths = fitColumns(cells, width)
-  const isRight = columns.map((column) => column.align === 'right' || isNumeric(rows, column))
+  const isRight = columns.map((key) => right.includes(key) || isNumeric(rows.map((row) => row[key])))
   const [titles = '', ...records] = cells.map((row) => drawRecord(row, widths, isRight))
   const rule = (left: string, middle: string, right: string) =>
     `${left}${widths.map((each) => '─'.repeat(each + 2)).join(middle)}${right}\n`
@@ -93,13 +95,14 @@ function drawRecord(row: readonly string[], widths: readonly number[], isRight: 
   const cells = row.map((cell, index) => wrapCell(cell, widths[index] ?? MIN_COLUMN_WIDTH))
   const height = Math.max(...cells.map((lines) => lines.length))
   return Array.from({ length: height }, (_, nth) => {
-    const texts = cells.map((lines, index) => {
-      const text = lines[nth] ?? ''
-      const space = ' '.repeat(Math.max(0, (widths[index] ?? 0) - stringWidth(text)))
-      return isRight[index] ? ` ${space}${text} ` : ` ${text}${space} `
-    })
-    return `│${texts.join('│')}│\n`
+    const texts = cells.map((lines, index) => pad(lines[nth] ?? '', widths[index] ?? 0, isRight[index]))
+    return `│ ${texts.join(' │ ')} │\n`
   }).join('')
+}
+
+function pad(text: string, width: number, isRight = false): string {
+  const space = ' '.repeat(Math.max(0, width - stringWidth(text)))
+  return isRight ? space + text : text + space
 }
 
 function wrapCell(text: string, width: number): string[] {
@@ -110,17 +113,17 @@ function wrapCell(text: string, width: number): string[] {
 
 /** The widths that fit the terminal: the widest columns give way first, and words are broken last. */
 function fitColumns(cells: readonly (readonly string[])[], terminalWidth: number): number[] {
-  const widest = (index: number, texts: (cell: string) => readonly string[]) =>
-    cells.reduce(
-      (most, row) => Math.max(most, ...texts(row[index] ?? '').map((text) => stringWidth(text))),
-      0,
+  const widest = (split: (cell: string) => readonly string[]) =>
+    (cells[0] ?? []).map((_, index) =>
+      cells.reduce(
+        (most, row) => Math.max(most, ...split(row[index] ?? '').map((text) => stringWidth(text))),
+        0,
+      ),
     )
-  const count = cells[0]?.length ?? 0
-  const widths = Array.from({ length: count }, (_, index) => widest(index, (cell) => [cell]))
+  const widths = widest((cell) => [cell])
   if (terminalWidth === Number.POSITIVE_INFINITY) return widths
-  const words = widths.map((_, index) => widest(index, (cell) => cell.split(' ')))
-  let excess =
-    widths.reduce((sum, width) => sum + width, 0) - (terminalWidth - count * COLUMN_FRAME_WIDTH - 1)
+  const words = widest((cell) => cell.split(' '))
+  let excess = widths.reduce((sum, width) => sum + width + COLUMN_FRAME_WIDTH, 1) - terminalWidth
   for (const least of [words, widths.map(() => MIN_COLUMN_WIDTH)]) {
     while (excess > 0) {
       const shrinkable = widths.map((width, index) => (width > (least[index] ?? 0) ? width : 0))
@@ -135,13 +138,9 @@ function fitColumns(cells: readonly (readonly string[])[], terminalWidth: number
 
 function drawExpanded({ rows, columns }: Table): string {
   if (columns.length === 0 || rows.length === 0) return '(no rows)\n'
-  const titles = columns.map(({ key }) => formatCell(key))
-  const width = Math.max(...titles.map((title) => stringWidth(title)))
+  const width = Math.max(...columns.map((key) => stringWidth(formatCell(key))))
   const blocks = rows.map((row, index) => {
-    const lines = columns.map(({ key }, nth) => {
-      const title = titles[nth] ?? ''
-      return `${title}${' '.repeat(width - stringWidth(title))} │ ${formatCell(row[key])}`.trimEnd()
-    })
+    const lines = columns.map((key) => `${pad(formatCell(key), width)} │ ${formatCell(row[key])}`.trimEnd())
     return `─── row ${index + 1} ───\n${lines.join('\n')}\n`
   })
   return blocks.join('')
@@ -149,11 +148,8 @@ function drawExpanded({ rows, columns }: Table): string {
 
 /** Integers of the database come as numbers where they fit, else as strings. */
 function printJson(value: unknown, stdout: Output): void {
-  const text = JSON.stringify(
-    value,
-    (_key, item) => (typeof item === 'bigint' ? narrowBigint(item) : item),
-    2,
-  )
+  const narrow = (item: bigint) => (Number.isSafeInteger(Number(item)) ? Number(item) : String(item))
+  const text = JSON.stringify(value, (_key, item) => (typeof item === 'bigint' ? narrow(item) : item), 2)
   // JSON leaves DEL and the C1 controls as they are, and a terminal obeys some of them.
   stdout.write(
     `${text.replace(/[\u007f-\u009f]/g, (control) => `\\u00${control.charCodeAt(0).toString(16)}`)}\n`,
@@ -168,8 +164,8 @@ function printJson(value: unknown, stdout: Output): void {
 function printCsv(parts: readonly Part[], stdout: Output): void {
   const texts = flatten(parts).flatMap((part) => {
     if (typeof part === 'string' || part.kind !== 'table') return []
-    const keys = part.columns.map(({ key }) => key)
-    return [stringify([keys, ...part.rows.map((row) => keys.map((key) => exactText(row[key])))])]
+    const { columns, rows } = part
+    return [stringify([columns, ...rows.map((row) => columns.map((key) => exactText(row[key])))])]
   })
   const text = texts.join('\n')
   stdout.write(stdout.isTTY ? toPrintable(text) : text)
@@ -191,11 +187,30 @@ function exactText(value: unknown): string {
   return String(value)
 }
 
-function narrowBigint(value: bigint): number | string {
-  return Number.isSafeInteger(Number(value)) ? Number(value) : String(value)
+function isNumeric(values: readonly unknown[]): boolean {
+  const given = values.filter((value) => value !== null && value !== undefined)
+  return given.length > 0 && given.every((value) => typeof value === 'number' || typeof value === 'bigint')
 }
 
-function isNumeric(rows: readonly Row[], { key }: Column): boolean {
-  const values = rows.map((row) => row[key]).filter((value) => value !== null && value !== undefined)
-  return values.length > 0 && values.every((value) => typeof value === 'number' || typeof value === 'bigint')
+/** Whether a text needs more lines or columns than the terminal has. */
+export function isLarger(text: string, { rows = 24, columns = 80 }: Output): boolean {
+  const lines = text.split('\n')
+  return lines.length >= (rows || 24) || lines.some((line) => line.length > (columns || 80))
+}
+
+/**
+ * Shows a text by a pager on the terminal of this process, and waits until the person leaves it.
+ * @param pager a command line for the shell
+ * @returns false where the pager is not installed: nothing was shown
+ */
+export async function showByPager(text: string, pager: string): Promise<boolean> {
+  if (process.platform === 'win32') return false
+  const child = spawn('/bin/sh', ['-c', `LESS="\${LESS-${LESS_OPTIONS}}" ${pager}`], {
+    stdio: ['pipe', 'inherit', 'inherit'],
+  })
+  // A person who leaves early closes the pipe.
+  child.stdin.on('error', () => {})
+  child.stdin.end(text)
+  const [code] = await once(child, 'close')
+  return !NO_SUCH_PROGRAM.includes(code)
 }

@@ -1,4 +1,7 @@
-/** The program of commander that follows from the declarations of commands. */
+/** The commands, found by their files in commands/, and the program of commander that follows from them. */
+import { readdirSync } from 'node:fs'
+import { basename, extname } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { Command as CommanderCommand, Option } from 'commander'
 import packageJson from '../../package.json' with { type: 'json' }
 import { ConfigurationError } from '../errors.ts'
@@ -6,7 +9,29 @@ import { COMMAND_GROUPS, type Command, type Parameter } from './command.ts'
 import type { Output } from './document.ts'
 
 /** Runs a command with what it was given. */
-export type Invoke = (command: Command, options: object) => Promise<void>
+type Invoke = (command: Command, options: object) => Promise<void>
+
+const COMMANDS = new URL('commands/', import.meta.url)
+/** Of this file: `.ts` in a checkout, `.js` in a package. */
+const SUFFIX = extname(import.meta.filename)
+
+/** The names of all commands, without loading any. */
+export function listCommands(): string[] {
+  return readdirSync(fileURLToPath(COMMANDS))
+    .filter((file) => file.endsWith(SUFFIX) && !file.endsWith(`.d${SUFFIX}`))
+    .map((file) => basename(file, SUFFIX))
+    .sort()
+}
+
+/** Every command, or those of the names. A file exports it by its name; a keyword is no name. */
+export function loadCommands(names: readonly string[] = listCommands()): Promise<Command[]> {
+  return Promise.all(
+    names.map(async (name) => {
+      const exported = await import(new URL(name + SUFFIX, COMMANDS).href)
+      return exported[name] ?? exported[`${name}Command`]
+    }),
+  )
+}
 
 export function buildProgram(
   commands: readonly Command[],
@@ -82,13 +107,12 @@ function takeFromParent(parent: CommanderCommand, { name, options = {} }: Comman
   if (parent.parent === null) return {}
   const given = parent.options.filter((each) => parent.getOptionValueSource(each.attributeName()) === 'cli')
   const stranger = given.find((each) => !(each.attributeName() in options))
-  if (stranger !== undefined) {
-    const of = `${parent.name()}, and not of ${parent.name()} ${name}`
-    throw new ConfigurationError(`${stranger.long} is of ${of}.`)
-  }
-  return Object.fromEntries(
-    given.map((each) => [each.attributeName(), parent.getOptionValue(each.attributeName())]),
-  )
+  if (stranger !== undefined)
+    throw new ConfigurationError(
+      `${stranger.long} is of ${parent.name()}, and not of ${parent.name()} ${name}.`,
+    )
+  const keys = given.map((each) => each.attributeName())
+  return Object.fromEntries(keys.map((key) => [key, parent.getOptionValue(key)]))
 }
 
 function toOption(key: string, parameter: Parameter<unknown>): Option {
@@ -101,7 +125,7 @@ function toOption(key: string, parameter: Parameter<unknown>): Option {
 }
 
 /** `--from-app` of `fromApp`. */
-export function toFlag(key: string): string {
+function toFlag(key: string): string {
   return `--${key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
 }
 

@@ -1,7 +1,6 @@
 /**
- * Shows how far a run is: one living line on a terminal, log lines at a bounded rate in a pipe. Log lines
- * that are written meanwhile appear above the living line, because it hooks the stream that the log writes
- * to.
+ * How far a run is: one living line on a terminal, log lines at a bounded rate in a pipe. Log lines that are
+ * written meanwhile appear above the living line, because it hooks the stream that the log writes to.
  */
 import ora from 'ora'
 import { type Logger, toPrintable } from '../log.ts'
@@ -32,31 +31,24 @@ export function createProgress(options: {
 }): Progress {
   const { stderr, isTerminal, log, nowMs = () => performance.now() } = options
   // Where the width is 0, as on a pseudo-terminal without a size, ora would move the cursor up for ever.
-  const canRedraw = isTerminal && (stderr.columns ?? 0) > 0
-  return canRedraw ? showOnTerminal(stderr) : writeToLog(log, nowMs)
+  return isTerminal && (stderr.columns ?? 0) > 0 ? showOnTerminal(stderr) : writeToLog(log, nowMs)
 }
 
 function showOnTerminal(stderr: Output): Progress {
   // With stdin discarded the terminal would be in raw mode, and Ctrl-C no signal any more.
   const spinner = ora({ stream: stderr, discardStdin: false })
-  let phaseName = ''
+  let phase = ''
   return {
-    phase(name) {
-      phaseName = name
+    phase: (name) => {
+      phase = name
       spinner.start(toPrintable(name))
     },
-    update(text) {
-      spinner.text = toPrintable(`${phaseName}: ${text}`)
+    update: (text) => {
+      spinner.text = toPrintable(`${phase}: ${text}`)
     },
-    done(text) {
-      spinner.succeed(toPrintable(text))
-    },
-    fail(text) {
-      spinner.fail(toPrintable(text))
-    },
-    stop() {
-      spinner.stop()
-    },
+    done: (text) => spinner.succeed(toPrintable(text)),
+    fail: (text) => spinner.fail(toPrintable(text)),
+    stop: () => spinner.stop(),
   }
 }
 
@@ -64,24 +56,18 @@ function writeToLog(log: Logger, nowMs: () => number): Progress {
   let phase = ''
   let loggedAtMs = Number.NEGATIVE_INFINITY
   return {
-    phase(name) {
+    phase: (name) => {
       phase = name
       loggedAtMs = Number.NEGATIVE_INFINITY
       log.info({ phase }, 'phase started')
     },
-    update(_text, fields) {
+    update: (_text, fields) => {
       if (nowMs() - loggedAtMs < LOG_INTERVAL_MS) return
       loggedAtMs = nowMs()
       log.info({ phase, ...fields }, 'progress')
     },
-    done(text) {
-      log.info({ phase, result: text }, 'phase done')
-    },
-    fail(text) {
-      log.error({ phase, result: text }, 'phase failed')
-    },
-    stop() {
-      // Nothing is left behind in a pipe.
-    },
+    done: (text) => log.info({ phase, result: text }, 'phase done'),
+    fail: (text) => log.error({ phase, result: text }, 'phase failed'),
+    stop: () => {},
   }
 }

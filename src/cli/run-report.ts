@@ -17,10 +17,9 @@ import { formatChange } from '../report/words.ts'
 import type { ServiceFunction } from '../service/functions.ts'
 import { formatUsd } from '../text/money.ts'
 import { countOf, formatCount } from '../text/words.ts'
-import { nameCommand } from './called.ts'
 import { heading, more, type Part, table, verbatim } from './document.ts'
-import type { WorkSession } from './session.ts'
-import { describeWork } from './work-report.ts'
+import { nameCommand } from './tell.ts'
+import type { WorkSession } from './work-session.ts'
 
 /** What a person takes in at a glance; the rest is a query away. */
 const RANKS_SHOWN = 40
@@ -62,6 +61,24 @@ export async function describeBriefly(
   ]
     .filter(Boolean)
     .join(' ')
+}
+
+/** `stored 312 results, posted 5 measurements of 4 projects, $0.31` */
+export function describeWork({ stored, posted, projects, micros }: Work): string {
+  const parts = [
+    ...(stored > 0 ? [`stored ${countOf(stored, 'result')}`] : []),
+    ...(posted > 0 ? [`posted ${countOf(posted, 'measurement')}`] : []),
+  ]
+  const paid = micros === 0 ? '' : ` of ${countOf(projects, 'project')}, ${formatUsd(micros)}`
+  return `${parts.join(', ')}${paid}`
+}
+
+interface Work {
+  readonly stored: number
+  readonly posted: number
+  /** Projects that paid for something, and what they paid, over all runners. */
+  readonly projects: number
+  readonly micros: number
 }
 
 async function describeRanks(db: Database): Promise<Part> {

@@ -8,7 +8,7 @@ import { openDatabase } from '../../src/db/database.ts'
 import { openQueue } from '../../src/queue/queue.ts'
 import { startSandbox } from '../../src/sandbox/server.ts'
 import { createAlertList } from '../support/alerts.ts'
-import { callCommand } from '../support/command.ts'
+import { callCommand, commandsWith } from '../support/command.ts'
 import { lasting } from '../support/lasting.ts'
 import { addPerson } from '../support/people.ts'
 import { startReceiver } from '../support/receivers.ts'
@@ -19,6 +19,7 @@ const SECRET = `whsec_${randomBytes(24).toString('base64')}`
 
 const list = lasting(createAlertList)
 let env: Record<string, string>
+const { succeed, refuse } = commandsWith(() => env)
 before(async () => {
   await list.setNow('2026-11-01 06:00+00')
   await list.addKeyword()
@@ -37,13 +38,11 @@ before(async () => {
 })
 
 test('a trial says what the rules would have told, and leaves nothing behind', async () => {
-  const none = await callCommand(['alerts'], { env })
-  assert.match(none.stdout, /There is no rule yet/)
+  assert.match(await succeed('alerts'), /There is no rule yet/)
   await list.addRule({ kind: 'rank_moved', threshold: 5 })
   await list.addRule({ kind: 'top_crossed', top: 10, direction: 'down', severity: 'critical' })
   await list.addRule({ kind: 'rank_moved', name: 'rarely', threshold: 5, cooldown: '3 days' })
-  const { code, stdout, stderr } = await callCommand(['alerts', '--trial', '--days', '5'], { env })
-  assert.equal(code, 0, stderr)
+  const stdout = await succeed('alerts', '--trial', '--days', '5')
   assert.match(
     stdout,
     /fitness, 2026-11-02\n {2}critical: yoga \(iOS 2840, en\): Mine fell from 3 to 14 .* out of the top 10/,
@@ -67,30 +66,21 @@ test('a test of a channel is marked as one, and signed; a channel that is not th
   t.after(() => receiver.close())
   const channel = { name: 'ops', kind: 'webhook', address: receiver.url, secret_variable: 'ALERT_OPS' }
   await list.sql`insert into alert_channel ${list.sql(channel)}`
-  const { code, stdout, stderr } = await callCommand(['alerts', 'test', 'ops'], { env })
-  assert.equal(code, 0, stderr)
-  assert.match(stdout, /took a message that is marked as a test/)
+  assert.match(await succeed('alerts', 'test', 'ops'), /took a message that is marked as a test/)
   const [{ headers, body } = { headers: {}, body: '' }] = receiver.received
   const { type } = new Webhook(SECRET).verify(body, headers as Record<string, string>) as { type: string }
   assert.equal(type, 'alerts.test')
-  const wrong = await callCommand(['alerts', 'test', 'opss'], { env })
-  assert.equal(wrong.code, 2)
-  assert.match(
-    wrong.stderr,
-    /There is no channel "opss" in alert_channel\. Did you mean ops\? Channels: ops\./,
-  )
+  const unknown = /There is no channel "opss" in alert_channel\. Did you mean ops\? Channels: ops\./
+  await refuse(['alerts', 'test', 'opss'], unknown)
 })
 
 test('a test of a channel whose receiver is dead says so, and nothing of the database', async () => {
   const receiver = await startReceiver()
   await receiver.close()
   await list.sql`update alert_channel set address = ${receiver.url} where name = 'ops'`
-  const { code, stderr } = await callCommand(['alerts', 'test', 'ops'], { env })
-  assert.equal(code, 1)
-  assert.match(
-    stderr,
-    /^The receiver could not be reached: nothing listens there \(ECONNREFUSED\)\. Check that it runs/,
-  )
+  const dead =
+    /^The receiver could not be reached: nothing listens there \(ECONNREFUSED\)\. Check that it runs/
+  await refuse(['alerts', 'test', 'ops'], dead, 1)
 })
 
 test('`run alerts` tells what it finds before it ends, and leaves posts to others', async (t) => {
@@ -139,66 +129,51 @@ test('an editor sends a test and what was given up again, of one channel or of a
   const editor = await addPerson(list.sql, 'storerank_editor')
   const reader = await addPerson(list.sql, 'storerank_reader')
   t.after(() => Promise.all([editor.remove(), reader.remove()]))
-  const call = (url: string, ...args: string[]) =>
-    callCommand(['alerts', ...args], { env: { ...env, DATABASE_URL: url } })
+  const asEditor = commandsWith(() => ({ ...env, DATABASE_URL: editor.url }))
+  const asReader = commandsWith(() => ({ ...env, DATABASE_URL: reader.url }))
   await list.sql`update alert_channel set address = ${receiver.url}`
   await list.sql`
     insert into alert_message (channel_id, project_id, state, problem, ended_at)
     select c.id, 1, 'dead', 'no', clock_timestamp() - make_interval(days => d)
       from alert_channel c, unnest('{1,2,9}'::int[]) d`
-  const tested = await call(editor.url, 'test', 'ops')
-  assert.equal(tested.code, 0, tested.stderr)
   assert.match(
-    tested.stdout,
+    await asEditor.succeed('alerts', 'test', 'ops'),
     /2 messages that were given up in the last 7 days can be sent again: storerank alerts\s+retry ops\./,
   )
-  const { code, stdout, stderr } = await call(editor.url, 'retry')
-  assert.equal(code, 0, stderr)
   assert.equal(
-    stdout,
+    await asEditor.succeed('alerts', 'retry'),
     'The runners send 2 messages of the channel "ops" that were given up again within a minute, under ' +
       'the same ids.\n',
   )
   assert.match(
-    (await call(editor.url, 'retry', 'ops')).stdout,
+    await asEditor.succeed('alerts', 'retry', 'ops'),
     /^No message of the channel "ops" was given up in the last 7 days\.$/m,
   )
   await list.sql`update alert_channel set enabled = false`
   assert.match(
-    (await call(editor.url, 'retry', 'ops', '--days', '30')).stdout.replace(/\s+/g, ' '),
+    (await asEditor.succeed('alerts', 'retry', 'ops', '--days', '30')).replace(/\s+/g, ' '),
     /^1 message of the channel "ops" .* waits to be sent again\. The channel is not enabled, .* = 'ops'; $/,
   )
   const states = await list.sql`select state, count(*)::int from alert_message group by 1`
   assert.deepEqual([...states], [{ state: 'pending', count: 3 }])
-  assert.equal((await call(editor.url, 'retry', 'opss')).code, 2)
-  assert.match(
-    (await call(editor.url, 'retry', '--project', 'fitness')).stderr,
-    /--project is of alerts, and not of alerts retry/,
-  )
-  const refused = await call(reader.url, 'retry')
-  assert.deepEqual([refused.code, /may not do that: permission denied/.test(refused.stderr)], [2, true])
+  await asEditor.refuse(['alerts', 'retry', 'opss'], /There is no channel "opss"/)
+  const ofAlerts = /--project is of alerts, and not of alerts retry/
+  await asEditor.refuse(['alerts', 'retry', '--project', 'fitness'], ofAlerts)
+  await asReader.refuse(['alerts', 'retry'], /may not do that: permission denied/)
   await list.sql`delete from alert_message`
   await list.sql`update alert_channel set enabled = true`
 })
 
 test('a project that is not there and days of no trial are refused; a project has its rules', async () => {
-  for (const args of [
-    ['--project', 'fitnes'],
-    ['--trial', '--project', 'fitnes'],
-  ]) {
-    const { code, stderr } = await callCommand(['alerts', ...args], { env })
-    assert.equal(code, 2)
-    assert.match(stderr, /There is no project "fitnes"\. Did you mean fitness\? Projects: fitness\./)
-  }
-  const { code, stderr } = await callCommand(['alerts', '--days', '3'], { env })
-  assert.equal(code, 2)
-  assert.match(stderr, /--days is of the trial/)
+  const unknown = /There is no project "fitnes"\. Did you mean fitness\? Projects: fitness\./
+  for (const trial of [[], ['--trial']]) await refuse(['alerts', ...trial, '--project', 'fitnes'], unknown)
+  await refuse(['alerts', '--days', '3'], /--days is of the trial/)
   await list.addRule({ kind: 'visibility_moved', threshold: 10 })
   await list.sql`update project set timezone = 'Asia/Tokyo'`
   await list.sql`
     insert into alert_event (rule_id, subject, slot, kind, severity)
     select id, 's', '2026-11-01 15:00+00', kind, severity from alert_rule where name = 'visibility_moved'`
-  const { stdout } = await callCommand(['alerts', '--project', 'fitness'], { env })
+  const stdout = await succeed('alerts', '--project', 'fitness')
   assert.match(stdout, /│ visibility_moved +│ visibility_moved, warning +│ – +│ +1 │ 2026-11-02 │/)
   await list.sql`delete from alert_rule where name = 'visibility_moved'`
   assert.match(stdout, /^\nfitness\n┌[\s\S]*rank_moved, warning +│ – /)
@@ -209,10 +184,7 @@ test('a digest is printed with the summary of the report and the events', async 
     insert into alert_event (rule_id, subject, slot, kind, severity, before, after, detail)
     select id, 's', '2026-11-02', kind, severity, 3, 14, '{"top": 10}' from alert_rule
       where name = 'top_crossed'`
-  const { code, stdout, stderr } = await callCommand(['digest', '--project', 'fitness', '--days', '2'], {
-    env,
-  })
-  assert.equal(code, 0, stderr)
+  const stdout = await succeed('digest', '--project', 'fitness', '--days', '2')
   assert.match(
     stdout,
     /storerank, fitness: digest of 2 days, 1 event\n\nIn one day: 1 up, 0 down\.\n[\s\S]*In 2 days: /,
@@ -222,9 +194,11 @@ test('a digest is printed with the summary of the report and the events', async 
     /CRITICAL: The app fell from 3 to 14 out of the top 10\.\n {2}top_crossed, 2026-11-02\n/,
   )
   assert.doesNotMatch(stdout, /7 days/)
-  const rules = await callCommand(['alerts', '--json'], { env })
   assert.deepEqual(
-    JSON.parse(rules.stdout).map((rule: { rule: string; events: number }) => [rule.rule, rule.events]),
+    JSON.parse(await succeed('alerts', '--json')).map((rule: { rule: string; events: number }) => [
+      rule.rule,
+      rule.events,
+    ]),
     [
       ['rank_moved', 0],
       ['rarely', 0],

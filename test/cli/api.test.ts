@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { API_ENDPOINTS, type ApiEndpoint } from '../../src/cli/api-endpoints.ts'
+import { API_ENDPOINTS } from '../../src/cli/commands/api.ts'
 import { startSandbox } from '../../src/sandbox/server.ts'
 import type { Store } from '../../src/service/functions.ts'
 import { NOTED_PATHS, PATHS, STORES } from '../contract/paths.ts'
@@ -10,7 +10,7 @@ import { lasting } from '../support/lasting.ts'
 import { settingsOf } from '../support/sandbox-process.ts'
 
 /** What the specification does not have. */
-const ONLY_AS_SOLD: readonly ApiEndpoint[] = [
+const ONLY_AS_SOLD: readonly string[] = [
   'app_reviews/task_get/html',
   'app_data/tasks_ready',
   'app_listings/search/live',
@@ -19,7 +19,7 @@ const ONLY_AS_SOLD: readonly ApiEndpoint[] = [
 const sandbox = lasting(() => startSandbox({ readyMs: 0 }))
 
 async function api(
-  endpoint: ApiEndpoint,
+  endpoint: string,
   fields: string[] = [],
   { json = true, store }: { json?: boolean; store?: Store } = {},
 ) {
@@ -28,7 +28,7 @@ async function api(
   return callCommand(['api', endpoint, ...fields, ...options], { env })
 }
 
-async function post(endpoint: ApiEndpoint, ...fields: string[]) {
+async function post(endpoint: string, ...fields: string[]) {
   const { code, stdout } = await api(endpoint, ['location_code=2840', 'language_code=en', ...fields])
   assert.equal(code, 0)
   return JSON.parse(stdout).answers[0].serviceId as string
@@ -154,7 +154,7 @@ describe('storerank api', () => {
   })
 
   test('refuses what it does not understand, before anything is asked', async () => {
-    const wrong: [ApiEndpoint, string[], RegExp][] = [
+    const wrong: [string, string[], RegExp][] = [
       ['app_searches/task_post', ['keyword=yoga', 'depht=10'], /depht is no field .* Did you mean depth\?/],
       ['app_searches/task_post', ['keyword=a', 'keyword=b'], /keyword is given more than once/],
       ['app_searches/task_post', ['keyword=a', 'depth=ten'], /depth must be a whole number; it is "ten"/],

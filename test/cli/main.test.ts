@@ -9,8 +9,8 @@ import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { Command, CommandContext, Outcome } from '../../src/cli/command.ts'
 import { table } from '../../src/cli/document.ts'
-import { type Host, loadCommands, runCommandLine } from '../../src/cli/main.ts'
-import { listModules } from '../../src/cli/modules.ts'
+import { type Host, runCommandLine } from '../../src/cli/main.ts'
+import { listCommands, loadCommands } from '../../src/cli/program.ts'
 import { ConfigurationError, UnavailableError } from '../../src/errors.ts'
 import { collectText } from '../support/command.ts'
 
@@ -49,7 +49,7 @@ function listWords(commands: readonly Command[], before: readonly string[] = [])
 }
 
 test('a command is named as its file, and has a place in the help', () => {
-  const files = listModules(new URL('../../src/cli/commands/', import.meta.url))
+  const files = listCommands()
   assert.deepEqual(
     COMMANDS.map(({ name }) => name),
     files,
@@ -87,87 +87,44 @@ describe('help', () => {
 })
 
 describe('a command gets its options', () => {
-  const uses: [args: string[], name: string, options: object][] = [
-    [['start'], 'start', {}],
-    [['run'], 'run', { jobs: [], brief: false }],
+  const sandbox = { login: 'sandbox', password: 'sandbox', asSold: false, deviation: [] }
+  const uses: [words: string, name: string, options: object][] = [
+    ['start', 'start', {}],
+    ['run', 'run', { jobs: [], brief: false }],
+    ['run track collect --wait 45m', 'run', { jobs: ['track', 'collect'], wait: 2_700_000, brief: false }],
     [
-      ['run', 'track', 'collect', '--wait', '45m'],
-      'run',
-      { jobs: ['track', 'collect'], wait: 2_700_000, brief: false },
-    ],
-    [['plan', '--json'], 'plan', { json: true }],
-    [
-      ['forecast', '--every', '6h', '--depth', '100', '--priority', '2', '--tag', 'brand'],
+      'forecast --every 6h --depth 100 --priority 2 --tag brand',
       'forecast',
       { every: '6 hours', depth: 100, priority: 2, tag: 'brand', json: false },
     ],
-    [['status', '--json'], 'status', { json: true, check: false }],
-    [['status', '--check'], 'status', { json: false, check: true }],
-    [['recover', '--apart'], 'recover', { apart: true, yes: false }],
-    [['alerts', 'retry', 'ops', '--days', '3'], 'retry', { channel: 'ops', days: 3 }],
-    [['alerts', 'retry'], 'retry', { days: 7 }],
-    [['import', 'a.csv', 'b.csv', '--trial'], 'import', { files: ['a.csv', 'b.csv'], trial: true, map: [] }],
+    ['alerts retry ops --days 3', 'retry', { channel: 'ops', days: 3 }],
+    ['alerts retry', 'retry', { days: 7 }],
     [
-      ['import', '-', '--replace', 'fit', '--encoding', 'latin1'],
+      'import - --replace fit --encoding latin1',
       'import',
       { files: ['-'], trial: false, map: [], replace: 'fit', encoding: 'windows-1252' },
     ],
     [
-      ['watch', 'yoga mat', '--app', '1', '--app', '2', '--store', 'ios', '--every', '6h', '--tag', 'x'],
+      'watch yoga --app 1 --app 2 --tag x',
       'watch',
-      {
-        keywords: ['yoga mat'],
-        app: ['1', '2'],
-        store: 'ios',
-        every: '6 hours',
-        tag: ['x'],
-        json: false,
-        csv: false,
-      },
+      { keywords: ['yoga'], app: ['1', '2'], tag: ['x'], json: false, csv: false },
     ],
-    [['sql', 'select 1'], 'sql', { query: 'select 1', expanded: false, json: false, csv: false }],
-    [['sql', 'select 1', '--csv'], 'sql', { query: 'select 1', expanded: false, json: false, csv: true }],
-    [['sql', '--json', 'select 1'], 'sql', { query: 'select 1', expanded: false, json: true, csv: false }],
-    [['sql', 'select 1', '-x'], 'sql', { query: 'select 1', expanded: true, json: false, csv: false }],
-    [['sandbox'], 'sandbox', { login: 'sandbox', password: 'sandbox', asSold: false, deviation: [] }],
+    ['sql --json select', 'sql', { query: 'select', expanded: false, json: true, csv: false }],
+    ['sql select -x', 'sql', { query: 'select', expanded: true, json: false, csv: false }],
+    ['sandbox', 'sandbox', sandbox],
+    ['sandbox --port 0 --ready-ms 5', 'sandbox', { ...sandbox, port: 0, readyMs: 5 }],
     [
-      ['sandbox', '--port', '0', '--ready-ms', '5', '--seed', '7', '--state', 's', '--catalog', 'c.csv'],
+      'sandbox --as-sold --deviation paths --deviation no-limits',
       'sandbox',
-      {
-        login: 'sandbox',
-        password: 'sandbox',
-        port: 0,
-        readyMs: 5,
-        seed: 7,
-        state: 's',
-        catalog: 'c.csv',
-        asSold: false,
-        deviation: [],
-      },
+      { ...sandbox, asSold: true, deviation: ['paths', 'no-limits'] },
     ],
-    [
-      ['sandbox', '--as-sold', '--deviation', 'paths', '--deviation', 'no-limits'],
-      'sandbox',
-      { login: 'sandbox', password: 'sandbox', asSold: true, deviation: ['paths', 'no-limits'] },
-    ],
-    [['migrate'], 'migrate', { distribute: false }],
-    [['init'], 'init', { file: '.env' }],
-    [['report'], 'report', { json: false }],
-    [
-      ['report', '--project', 'p', '--tag', 't', '--from', '2026-01-01', '--to', '2026-01-31', '--json'],
-      'report',
-      { project: 'p', tag: 't', from: '2026-01-01', to: '2026-01-31', json: true },
-    ],
-    [
-      ['report', '--html', 'f', '--title', 'Mine', '--logo', 'l.png'],
-      'report',
-      { html: 'f', title: 'Mine', logo: 'l.png', json: false },
-    ],
+    ['init', 'init', { file: '.env' }],
+    ['report --from 2026-01-01 --html f', 'report', { from: '2026-01-01', html: 'f', json: false }],
   ]
-  for (const [args, name, options] of uses) {
-    test(`storerank ${args.join(' ')}`, async () => {
+  for (const [words, name, options] of uses) {
+    test(`storerank ${words}`, async () => {
       const { host, calls } = makeHost()
-      assert.equal(await runCommandLine(args, host), 0)
+      assert.equal(await runCommandLine(words.split(' '), host), 0)
       assert.deepEqual(calls, [[name, options]])
     })
   }
@@ -340,19 +297,6 @@ describe('the executable', () => {
     } finally {
       rmSync(folder, { recursive: true })
     }
-  })
-
-  test('loads neither database, queue nor server for --help', async () => {
-    const script = `
-      const { registerHooks } = await import('node:module')
-      registerHooks({ load(url, context, next) { process._rawDebug(url); return next(url, context) } })
-      const { runCommandLine } = await import(${JSON.stringify(new URL('main.ts', entry).href)})
-      const { stdout, stderr } = process
-      await runCommandLine(['--help'], { stdout, stderr })`
-    const { stdout, stderr } = await execute(process.execPath, ['--input-type=module', '-e', script], '/')
-    assert.match(stdout, /Usage: storerank/)
-    assert.match(stderr, /\/commander\//)
-    assert.doesNotMatch(stderr, /\/(drizzle-orm|postgres|pg|pg-boss|fastify|zod|pino|ora|table)\//)
   })
 
   test('says in one sentence that a Node is too old, and exits 2', async () => {

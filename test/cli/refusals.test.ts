@@ -62,89 +62,51 @@ describe('a database that cannot be used is told in one sentence', () => {
 
 describe('describeTrouble', () => {
   const coded = (code: string, message = 'what happened') => Object.assign(new Error(message), { code })
+  const segment = 'could not resize shared memory segment "/PostgreSQL.1" to 8388608 bytes: No space left'
+  const certificate = /certificate is not trusted: what happened\..*NODE_EXTRA_CA_CERTS/
+  const wrapped = new Error('Failed query: select 1', { cause: coded('ECONNRESET', '') })
+  const troubles: [codes: string, Error, says: RegExp][] = [
+    ['ECONNREFUSED ENOTFOUND CONNECTION_CLOSED CONNECT_TIMEOUT 57P01 08006', new Error('gone'), /gone/],
+    // What no administrator mends while a unit tries again is a setting; a failover passes.
+    ['28P01 28000 3D000', new Error('no'), /no/],
+    ['25006', new Error('cannot execute INSERT in a read-only transaction'), /read-only/],
+    ['53300', new Error('sorry, too many'), /gives no more connections: sorry.*DATABASE_CONNECTIONS says/],
+    ['53100', new Error(segment), /^The database server has too little shared memory: .*shm_size/],
+    ['53100', new Error('could not extend file: No space'), /No space\. Make room on its disk/],
+    ['XX000', new Error('could not write init file (Queue: job)'), /init file.*\. Make room on its disk/],
+    ['DEPTH_ZERO_SELF_SIGNED_CERT SELF_SIGNED_CERT_IN_CHAIN', new Error('what happened'), certificate],
+    ['UNABLE_TO_VERIFY_LEAF_SIGNATURE CERT_HAS_EXPIRED', new Error('what happened'), certificate],
+    ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', new Error('what happened'), certificate],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', new Error('what happened'), certificate],
+  ]
+  for (const [codes, { message }, says] of troubles) {
+    test(`takes ${codes} for something that a later run mends: ${message}`, () => {
+      for (const code of codes.split(' ')) {
+        const trouble = describeTrouble(coded(code, message))
+        assert.ok(trouble instanceof UnavailableError, code)
+        assert.match(trouble.message, says)
+      }
+    })
+  }
 
-  test('takes a lost connection for something that a later run mends', () => {
-    for (const code of [
-      'ECONNREFUSED',
-      'ENOTFOUND',
-      'CONNECTION_CLOSED',
-      'CONNECT_TIMEOUT',
-      '57P01',
-      '53300',
-      '08006',
-    ]) {
-      assert.ok(describeTrouble(coded(code)) instanceof UnavailableError, code)
-    }
-  })
-
-  test('knows a connection that pg has lost by its message, and a server without room by its code', () => {
+  test('finds the reason below the error that wraps it, and a connection that pg has lost', () => {
+    const reset = /cannot be reached: it closed the connection .* \(ECONNRESET\)\./
+    assert.match(describeTrouble(wrapped)?.message ?? '', reset)
     const lost = describeTrouble(new Error('Connection terminated unexpectedly'))
     assert.match(lost?.message ?? '', /cannot be reached: Connection terminated unexpectedly\./)
-    const segment = 'could not resize shared memory segment "/PostgreSQL.1" to 8388608 bytes: No space left'
-    const little = describeTrouble(coded('53100', segment))
-    assert.match(little?.message ?? '', /^The database server has too little shared memory: .*shm_size/)
-    const standby = describeTrouble(coded('25006', 'cannot execute INSERT in a read-only transaction'))
-    assert.ok(standby instanceof UnavailableError, 'a failover passes')
-    const full = describeTrouble(coded('53100', 'could not extend file: No space left on device'))
-    assert.ok(full instanceof UnavailableError)
-    assert.match(full.message, /No space left on device\. Make room on its disk/)
-    const login = describeTrouble(coded('XX000', 'could not write init file (Queue: job, Worker: 1)'))
-    assert.ok(login instanceof UnavailableError)
-    assert.match(login.message, /could not write init file.*\. Make room on its disk/)
   })
 
-  test('takes for a setting only what no administrator mends while a unit tries again', () => {
+  test('takes what a login may not do for a setting, and says nothing of other errors', () => {
     assert.ok(describeTrouble(coded('42501')) instanceof ConfigurationError)
-    for (const code of ['28P01', '28000', '3D000', '25006']) {
-      assert.ok(describeTrouble(coded(code)) instanceof UnavailableError, code)
-    }
-    const few = describeTrouble(coded('53300', 'sorry, too many clients already'))
-    assert.match(few?.message ?? '', /gives no more connections: sorry.*DATABASE_CONNECTIONS says/)
-  })
-
-  test('names the remedy of a certificate that is not trusted', () => {
-    for (const code of [
-      'DEPTH_ZERO_SELF_SIGNED_CERT',
-      'SELF_SIGNED_CERT_IN_CHAIN',
-      'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-      'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-      'ERR_TLS_CERT_ALTNAME_INVALID',
-      'CERT_HAS_EXPIRED',
-    ]) {
-      const trouble = describeTrouble(coded(code))
-      assert.ok(trouble instanceof UnavailableError, code)
-      assert.match(trouble.message, /certificate is not trusted: what happened\..*NODE_EXTRA_CA_CERTS/)
-    }
-  })
-
-  test('finds the reason below the error that wraps it, and shows it where a list of errors has none', () => {
-    const wrapped = new Error('Failed query: select 1', { cause: coded('ECONNRESET', '') })
-    assert.match(
-      describeTrouble(wrapped)?.message ?? '',
-      /cannot be reached: it closed the connection .* \(ECONNRESET\)\./,
-    )
-  })
-
-  test('says nothing of other errors', () => {
-    for (const error of [coded('42601'), coded('ERR_ASSERTION'), new TypeError('x'), 'text', undefined]) {
+    for (const error of [coded('42601'), coded('ERR_ASSERTION'), new TypeError('x'), 'text', undefined])
       assert.equal(describeTrouble(error), null)
-    }
   })
 })
 
 describe('storerank sandbox', () => {
   test('serves until SIGINT, and nobody without its password', async (t) => {
-    const command = startCommand(t, [
-      'sandbox',
-      '--port',
-      '0',
-      '--login',
-      'me',
-      '--password',
-      'hush',
-      '--ready-ms',
-      '1',
-    ])
+    const words = 'sandbox --port 0 --login me --password hush --ready-ms 1'
+    const command = startCommand(t, words.split(' '))
     await new Promise((resolve) => command.child.stdout?.once('data', resolve))
     const url = /http:\/\/127\.0\.0\.1:\d+/.exec(command.stdout())?.[0]
     const ask = (login: string) =>

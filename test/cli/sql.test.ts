@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { Output } from '../../src/cli/document.ts'
-import { isLarger, showByPager } from '../../src/cli/pager.ts'
-import { callCommand, runCommand } from '../support/command.ts'
+import { isLarger, showByPager } from '../../src/cli/print.ts'
+import { commandsWith, runCommand } from '../support/command.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 
 let database: TestDatabase
@@ -15,12 +15,8 @@ before(async () => {
 })
 after(() => database.drop())
 
-async function ask(query: string, format: string): Promise<string> {
-  const env = { DATABASE_URL: database.url }
-  const { code, stdout, stderr } = await callCommand(['sql', query, format], { env })
-  assert.equal(code, 0, stderr)
-  return stdout
-}
+const { succeed, refuse, call } = commandsWith(() => ({ DATABASE_URL: database.url }))
+const ask = (...args: string[]) => succeed('sql', ...args)
 
 test('values are printed as the database writes them, whatever the time zone of the person', async () => {
   const query = `select 9007199254740993::bigint as big, 7::bigint as small,
@@ -56,11 +52,9 @@ test('several statements are one JSON document: what each that returns rows has 
 })
 
 test('a statement without an answer is told by its name, and by its rows where it has some', async () => {
-  const tell = async (query: string) =>
-    (await callCommand(['sql', query], { env: { DATABASE_URL: database.url } })).stdout
-  assert.equal(await tell('create temporary table seen (a int)'), 'CREATE TABLE\n')
+  assert.equal(await ask('create temporary table seen (a int)'), 'CREATE TABLE\n')
   assert.equal(
-    await tell('create temporary table seen (a int); insert into seen values (1), (2)'),
+    await ask('create temporary table seen (a int); insert into seen values (1), (2)'),
     'INSERT 2\n',
   )
 })
@@ -74,10 +68,7 @@ test('rows are blocks with --expanded', async () => {
 })
 
 test('a name that is near none is answered with the views that there are', async () => {
-  const query = 'select * from zzzzzzzzzzzz'
-  const { code, stderr } = await callCommand(['sql', query], { env: { DATABASE_URL: database.url } })
-  assert.equal(code, 1)
-  assert.match(stderr, /\nViews: .*rank_history/)
+  await refuse(['sql', 'select * from zzzzzzzzzzzz'], /\nViews: .*rank_history/, 1)
 })
 
 test('a duplicate is told with the row that has it, without reading the others', async () => {
@@ -93,25 +84,20 @@ test('a duplicate is told with the row that has it, without reading the others',
         where relname = 'keyword_watch'`
     return row?.rows ?? 0
   }
-  const before = await readRows()
   const query = `insert into keyword_watch (project, store, keyword, location_code, language_code)
     values ('many, and more', 'ios_store', 'words, many of them, 2999', 2840, 'en')`
-  const { code, stderr } = await callCommand(['sql', query], { env: { DATABASE_URL: database.url } })
-  assert.equal(code, 1)
+  const [twin] = await sql`select id from keyword_watch where keyword = 'words, many of them, 2999'`
+  const told = `The row that has it is: select \\* from keyword_watch where id = ${twin?.id};`
+  const before = await readRows()
+  await refuse(['sql', query], new RegExp(told), 1)
   const read = (await readRows()) - before
   assert.ok(read < 100, `${read} rows were read`)
-  const [twin] = await sql`select id from keyword_watch where keyword = 'words, many of them, 2999'`
-  assert.match(
-    stderr,
-    new RegExp(`The row that has it is: select \\* from keyword_watch where id = ${twin?.id};`),
-  )
 })
 
 test('lists, duplicates and ids of apps are told in words', async () => {
-  const env = { DATABASE_URL: database.url }
   const insert = (tags: string) => `insert into keyword_watch (project, store, keyword, location_code,
     language_code, tags) values ('told', 'ios_store', 'yoga', 2840, 'en', ${tags})`
-  await callCommand(['sql', insert(`'{}'`)], { env })
+  await ask(insert(`'{}'`))
   for (const [query, told] of [
     [insert(`'brand, core'`), /^A list is written array\['brand', 'core'\]\.$/m],
     [
@@ -119,17 +105,12 @@ test('lists, duplicates and ids of apps are told in words', async () => {
       /^The database refused it: keyword_watch has such a row already: told, ios_store, yoga, /,
     ],
     [`select 1 from rank_history where app = 'com.acme.yoga'`, /its id in the store is app_id/],
-  ] as const) {
-    const { code, stderr } = await callCommand(['sql', query], { env })
-    assert.equal(code, 1)
-    assert.match(stderr, told)
-  }
+  ] as const)
+    await refuse(['sql', query], told, 1)
 })
 
 test('what the database remarks is told', async () => {
-  const { code, stderr } = await callCommand(['sql', 'drop table if exists nothing_of_the_kind'], {
-    env: { DATABASE_URL: database.url },
-  })
+  const { code, stderr } = await call('sql', 'drop table if exists nothing_of_the_kind')
   assert.deepEqual([code, stderr], [0, 'NOTICE: table "nothing_of_the_kind" does not exist, skipping\n'])
 })
 

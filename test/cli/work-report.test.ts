@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { describeWork } from '../../src/cli/work-report.ts'
+import { describeWork } from '../../src/cli/run-report.ts'
 import { pickEvents } from '../../src/queue/job.ts'
 
 test('a line of a runner says what was done, and for whom', () => {

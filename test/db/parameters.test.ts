@@ -32,8 +32,8 @@ test(
       [
         'src/alerts/evaluate.ts',
         'src/alerts/trial.ts',
-        'src/cli/sql-hint.ts',
-        'src/cli/sql.ts',
+        'src/cli/commands/sql.ts',
+        'src/cli/sql-error.ts',
         'src/db/distributed/distribute.ts',
         'src/db/migrate.ts',
         'src/db/objects.ts',

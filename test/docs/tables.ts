@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { JOBS } from '../../jobs/index.ts'
 import { columnsOf, KINDS } from '../../src/alerts/kinds/kinds.ts'
 import { COMMAND_GROUPS, type Command } from '../../src/cli/command.ts'
-import { loadCommands } from '../../src/cli/main.ts'
+import { loadCommands } from '../../src/cli/program.ts'
 import { listSettings } from '../../src/setting.ts'
 import { GROUPS } from '../../src/settings.ts'
 

@@ -107,6 +107,27 @@ export async function callCommand(
   return { code, stdout: stdout.text(), stderr: stderr.text() }
 }
 
+/**
+ * Commands with the same settings, run in this process. `succeed` gives what is printed, and `refuse` holds
+ * the sentence on stderr against a pattern, with exit code 2 unless another is said.
+ */
+export function commandsWith(env: () => Record<string, string>) {
+  const call = (...args: string[]) => callCommand(args, { env: env() })
+  return {
+    call,
+    succeed: async (...args: string[]): Promise<string> => {
+      const { code, stdout, stderr } = await call(...args)
+      assert.equal(code, 0, stderr)
+      return stdout
+    },
+    refuse: async (args: readonly string[], sentence: RegExp, expected = 2): Promise<void> => {
+      const { code, stderr } = await call(...args)
+      assert.match(stderr, sentence)
+      assert.equal(code, expected)
+    },
+  }
+}
+
 /** What a command writes. By default it is no terminal. */
 export function collectText(terminal: Pick<Output, 'isTTY' | 'columns'> = {}): {
   output: Output

@@ -1,7 +1,8 @@
 import { resolve } from 'node:path'
+import { archiveMonths } from '../../archive/archive.ts'
 import { countOf } from '../../text/words.ts'
 import { command, flag, option, required } from '../command.ts'
-import { database } from '../needs.ts'
+import { database } from '../database-session.ts'
 import { day } from '../option-values.ts'
 
 export const archive = command({
@@ -16,7 +17,6 @@ export const archive = command({
   examples: ['storerank archive --before 2026-01-01 --to /srv/ranks --drop'],
   needs: database(),
   run: async (options, { stdout, signal }, { db }) => {
-    const { archiveMonths } = await import('../../archive/archive.ts')
     const before = new Date(`${options.before}T00:00:00Z`)
     const wants = { before, folder: resolve(options.to), drops: options.drop, signal }
     let months = 0

@@ -2,9 +2,11 @@ import { resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import { createGzip } from 'node:zlib'
 import packageJson from '../../../package.json' with { type: 'json' }
+import { describeForeign, dumpDatabase } from '../../embedded/dump.ts'
+import { writeWholeFile } from '../../report/write-file.ts'
 import { argument, command } from '../command.ts'
+import { database } from '../database-session.ts'
 import { verbatim } from '../document.ts'
-import { database } from '../needs.ts'
 
 export const dump = command({
   name: 'dump',
@@ -16,16 +18,15 @@ export const dump = command({
   examples: ['storerank dump ranks.sql.gz'],
   needs: database({ ownTool: 'pg_dump', readsAnyState: true }),
   run: async ({ file }, { config }, { db }) => {
-    const { describeForeign, dumpDatabase } = await import('../../embedded/dump.ts')
-    const { writeWholeFile } = await import('../../report/write-file.ts')
     const warnings: string[] = []
     const tell = (tables: readonly string[]) => warnings.push(describeForeign(tables))
     const plain = Readable.from(dumpDatabase(db.url, packageJson.version, tell))
     const gzip = createGzip()
     plain.on('error', (error) => gzip.destroy(error))
     await writeWholeFile(resolve(file), file.endsWith('.gz') ? plain.pipe(gzip) : plain, 'nobody')
-    const about = `It has all data of storerank in the database in ${config.home}; `
-    const next = '`storerank restore` puts it into a new one.'
-    return { parts: [verbatim(resolve(file)), about + next], warnings }
+    const about =
+      `It has all data of storerank in the database in ${config.home}; ` +
+      '`storerank restore` puts it into a new one.'
+    return { parts: [verbatim(resolve(file)), about], warnings }
   },
 })

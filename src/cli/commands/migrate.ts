@@ -1,5 +1,7 @@
+import { distribute as distributeHistory, grantRoles } from '../../db/migrate.ts'
+import { openQueue } from '../../queue/queue.ts'
 import { command, flag } from '../command.ts'
-import { database } from '../needs.ts'
+import { database } from '../database-session.ts'
 
 export const migrate = command({
   name: 'migrate',
@@ -10,15 +12,13 @@ export const migrate = command({
   },
   examples: ['storerank migrate'],
   needs: database({ makes: 'any' }),
-  run: async ({ distribute: distributes }, { log }, { db }) => {
-    const { openQueue } = await import('../../queue/queue.ts')
-    const { distribute, grantRoles } = await import('../../db/migrate.ts')
+  run: async ({ distribute }, { log }, { db }) => {
     // pg-boss keeps its own tables, and makes them when it starts.
     const queue = await openQueue(db.url, log)
     await queue.stop(0)
-    if (distributes) await distribute(db.url)
+    if (distribute) await distributeHistory(db.url)
     const hindrances = await grantRoles(db)
-    const distributed = distributes ? ', and its history is distributed' : ''
+    const distributed = distribute ? ', and its history is distributed' : ''
     const done = `The database is at the schema of this version${distributed}.`
     return { parts: [done, ...hindrances] }
   },

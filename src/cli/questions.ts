@@ -7,12 +7,42 @@
 import type { Database } from '../db/database.ts'
 import { ConfigurationError } from '../errors.ts'
 import { nameKnown } from '../suggest.ts'
-import type { AssistantTool, Schema } from './mcp-tool.ts'
 
 const MOST_ROWS = 1000
 const USUAL_ROWS = 200
 const MOST_CHARACTERS = 200_000
 const OPERATORS = ['=', '<>', '<', '<=', '>', '>=', 'is null', 'is not null', 'ilike']
+
+/** What an assistant may call. */
+export interface AssistantTool {
+  readonly name: string
+  readonly description: string
+  /** JSON Schema. */
+  readonly inputSchema: {
+    readonly type: 'object'
+    readonly properties: Readonly<Record<string, unknown>>
+    readonly required: readonly string[]
+    readonly additionalProperties: false
+  }
+  /** @returns what the assistant reads */
+  readonly run: (input: Input) => Promise<string>
+}
+type Input = Readonly<Record<string, unknown>>
+
+export function tool(
+  name: string,
+  description: string,
+  properties: Input,
+  required: readonly string[],
+  run: AssistantTool['run'],
+): AssistantTool {
+  return {
+    name,
+    description,
+    inputSchema: { type: 'object', properties, required, additionalProperties: false },
+    run,
+  }
+}
 
 interface Column {
   readonly name: string
@@ -80,33 +110,25 @@ async function readRelations({ sql }: Database): Promise<Source[]> {
     group by c.oid, c.relname order by c.relname`
 }
 
-const LIMIT: Schema = {
+const LIMIT = {
   type: 'integer',
   description: `how many rows at most: ${USUAL_ROWS} unless said, ${MOST_ROWS} at most`,
 }
 
 function toFunctionTool(reader: Database, { name, help, args, columns }: AskedFunction): AssistantTool {
-  const given = args.map((arg) => [arg.name, { ...schemaOf(arg.type), description: arg.type }] as const)
-  return {
-    name,
-    description: `${help} Columns: ${describeColumns(columns)}`,
-    inputSchema: {
-      type: 'object',
-      properties: { ...Object.fromEntries(given), limit: LIMIT },
-      required: args.filter(({ isNeeded }) => isNeeded).map((arg) => arg.name),
-      additionalProperties: false,
-    },
-    run: (input) => {
-      const { text, values } = writeCall({ name, args }, input)
-      return readRows(reader, text, values, input.limit)
-    },
-  }
+  const given = args.map(({ name: arg, type }) => [arg, { ...schemaOf(type), description: type }])
+  const needed = args.filter(({ isNeeded }) => isNeeded).map((arg) => arg.name)
+  const description = `${help} Columns: ${columns.map(describeColumn).join(' ')}`
+  return tool(name, description, { ...Object.fromEntries(given), limit: LIMIT }, needed, (input) => {
+    const { text, values } = writeCall({ name, args }, input)
+    return readRows(reader, text, values, input.limit)
+  })
 }
 
 /** The statement that asks a function, with what is given of its arguments. */
 export function writeCall(
   { name, args }: Pick<AskedFunction, 'name' | 'args'>,
-  input: Readonly<Record<string, unknown>>,
+  input: Input,
 ): { readonly text: string; readonly values: readonly string[] } {
   const named = args.filter((arg) => input[arg.name] != null)
   const list = named.map((arg, n) => `${quote(arg.name)} => ($${n + 1}::text)::${arg.type}`)
@@ -117,20 +139,17 @@ export function writeCall(
 }
 
 function toDescribeTool(relations: readonly Source[]): AssistantTool {
-  return {
-    name: 'describe_view',
-    description: 'What a view or table means, and each of its columns.',
-    inputSchema: {
-      type: 'object',
-      properties: { view: { type: 'string', enum: relations.map(({ name }) => name) } },
-      required: ['view'],
-      additionalProperties: false,
+  const view = { type: 'string', enum: relations.map(({ name }) => name) }
+  return tool(
+    'describe_view',
+    'What a view or table means, and each of its columns.',
+    { view },
+    ['view'],
+    async (input) => {
+      const { help, columns } = findNamed(relations, input.view, 'Views', 'There is no view')
+      return [help, ...columns.map(describeColumn)].join('\n')
     },
-    run: async ({ view }) => {
-      const { help, columns } = findSource(relations, view)
-      return `${help}\n${columns.map((each) => describeColumns([each])).join('\n')}`
-    },
-  }
+  )
 }
 
 function toReadTool(reader: Database, relations: readonly Source[]): AssistantTool {
@@ -144,46 +163,41 @@ function toReadTool(reader: Database, relations: readonly Source[]): AssistantTo
     required: ['column'],
     additionalProperties: false,
   }
-  return {
-    name: 'read_view',
-    description:
-      'Rows of a view or table; describe_view has their columns. ' +
-      relations.map(({ name, help }) => `${name}: ${help}`).join(' '),
-    inputSchema: {
-      type: 'object',
-      properties: {
-        view: { type: 'string', enum: relations.map(({ name }) => name) },
-        columns: { type: 'array', items: { type: 'string' }, description: 'all unless said' },
-        where: { type: 'array', items: where, description: 'conditions, all of which have to be met' },
-        order_by: { type: 'string', description: 'a column' },
-        descending: { type: 'boolean' },
-        limit: LIMIT,
-      },
-      required: ['view'],
-      additionalProperties: false,
-    },
-    run: (input) => {
-      const source = findSource(relations, input.view)
-      const column = (name: unknown) => findColumn(source, name)
-      const conditions = listOf(input.where) as { column?: unknown; is?: string; value?: unknown }[]
-      const values: string[] = []
-      const tests = conditions.map(({ column: name, is = '=', value }) => {
-        const { name: known, type } = column(name)
-        if (!OPERATORS.includes(is))
-          throw new ConfigurationError(`is must be one of ${OPERATORS.join(', ')}.`)
-        if (is.endsWith('null')) return `${quote(known)} ${is}`
-        values.push(toText(value))
-        return `${quote(known)} ${is} ($${values.length}::text)::${type}`
-      })
-      const shown = listOf(input.columns).map((name) => quote(column(name).name))
-      const order = input.order_by == null ? '' : ` order by ${quote(column(input.order_by).name)}`
-      const text =
-        `select ${shown.join(', ') || '*'} from ${quote(source.name)}` +
-        (tests.length === 0 ? '' : ` where ${tests.join(' and ')}`) +
-        (order && `${order}${input.descending === true ? ' desc' : ''}`)
-      return readRows(reader, text, values, input.limit)
-    },
+  const properties = {
+    view: { type: 'string', enum: relations.map(({ name }) => name) },
+    columns: { type: 'array', items: { type: 'string' }, description: 'all unless said' },
+    where: { type: 'array', items: where, description: 'conditions, all of which have to be met' },
+    order_by: { type: 'string', description: 'a column' },
+    descending: { type: 'boolean' },
+    limit: LIMIT,
   }
+  const description =
+    'Rows of a view or table; describe_view has their columns. ' +
+    relations.map(({ name, help }) => `${name}: ${help}`).join(' ')
+  return tool('read_view', description, properties, ['view'], (input) => {
+    const { text, values } = writeSelect(findNamed(relations, input.view, 'Views', 'There is no view'), input)
+    return readRows(reader, text, values, input.limit)
+  })
+}
+
+function writeSelect({ name: view, columns }: Source, input: Input) {
+  const column = (name: unknown) => findNamed(columns, name, 'Columns', `The view ${view} has no column`)
+  const values: string[] = []
+  const conditions = listOf(input.where) as { column?: unknown; is?: string; value?: unknown }[]
+  const tests = conditions.map(({ column: asked, is = '=', value }) => {
+    const { name, type } = column(asked)
+    if (!OPERATORS.includes(is)) throw new ConfigurationError(`is must be one of ${OPERATORS.join(', ')}.`)
+    if (is.endsWith('null')) return `${quote(name)} ${is}`
+    values.push(toText(value))
+    return `${quote(name)} ${is} ($${values.length}::text)::${type}`
+  })
+  const shown = listOf(input.columns).map((name) => quote(column(name).name))
+  const order = input.order_by == null ? '' : ` order by ${quote(column(input.order_by).name)}`
+  const text =
+    `select ${shown.join(', ') || '*'} from ${quote(view)}` +
+    (tests.length === 0 ? '' : ` where ${tests.join(' and ')}`) +
+    (order && `${order}${input.descending === true ? ' desc' : ''}`)
+  return { text, values }
 }
 
 /** @returns JSON with no more rows and letters than an assistant reads, and whether there are more */
@@ -216,25 +230,15 @@ function toText(value: unknown): string {
   throw new ConfigurationError(`${value} is beyond the numbers that JSON holds exactly: give it as a text.`)
 }
 
-function schemaOf(type: string): Schema {
+function schemaOf(type: string) {
   if (/^(smallint|integer|numeric|real|double precision)$/.test(type)) return { type: 'number' }
   if (type === 'bigint') return { type: ['number', 'string'] }
   if (type === 'boolean') return { type: 'boolean' }
   return type === 'date' ? { type: 'string', format: 'date' } : { type: 'string' }
 }
 
-function describeColumns(columns: readonly Column[]): string {
-  return columns
-    .map(({ name, type, help }) => `${name} (${type})${help === null ? '' : `: ${help}`}`)
-    .join(' ')
-}
-
-function findSource(sources: readonly Source[], name: unknown): Source {
-  return findNamed(sources, name, 'Views', 'There is no view')
-}
-
-function findColumn({ name: view, columns }: Source, name: unknown): Column {
-  return findNamed(columns, name, 'Columns', `The view ${view} has no column`)
+function describeColumn({ name, type, help }: Column): string {
+  return `${name} (${type})${help === null ? '' : `: ${help}`}`
 }
 
 /** @param lack the beginning of the sentence that refuses a name */

@@ -1,50 +1,65 @@
-/** What a person most likely meant where Postgres knows no such table or column. */
+/** What Postgres says of a person's query that failed, and what the person most likely meant. */
 import type { SqlRunner } from '../db/database.ts'
 import type { DatabaseError } from '../db/driver.ts'
 import { sql } from '../db/sql.ts'
 import { didYouMean } from '../suggest.ts'
 import { splitList } from '../watch/spellings.ts'
 
-const NO_SUCH_TABLE = '42P01'
-const NO_SUCH_COLUMN = '42703'
-const SYNTAX = '42601'
-/** Read-only transaction. */
-const READ_ONLY = '25006'
-export const DUPLICATE = '23505'
-const NO_SUCH_VALUE = '22P02'
 /** Enough to see what there is: the views that people read. */
 const NAMES_SHOWN = 60
 /** A key of six columns whose values have five commas between them may be read in as many ways. */
 const MOST_READINGS = 252
 
-/**
- * A sentence with the nearest name; empty when there is nothing to say, or Postgres has said it.
- * @param error what the query failed with
- */
-export async function hintAt(error: unknown, query: string, db: SqlRunner): Promise<string> {
-  const { code, message = '', hint } = error as { code?: string; message?: string; hint?: string }
-  if (hint !== undefined) return ''
-  const [, name = ''] = /"([^"]+)"|column ([\w.]+)/.exec(message)?.filter(Boolean) ?? []
-  switch (code) {
-    case NO_SUCH_TABLE:
-      return nameTables(name, await listRelations(db))
-    case NO_SUCH_COLUMN:
-      return nameColumns(name, query, db)
-    case SYNTAX:
-      return (await listRelations(db)).some((relation) => relation.name === query.trim())
-        ? `Did you mean "select * from ${query.trim()}"?`
-        : ''
-    case READ_ONLY:
-      return (await isStandby(db))
-        ? 'This database takes no changes: it is a standby that follows another server. Write on its primary.'
-        : ''
-    case NO_SUCH_VALUE:
-      return explainValue(message, query)
-    case DUPLICATE:
-      return nameTwin(error as DatabaseError, db)
-    default:
-      return ''
-  }
+type Hint = (error: DatabaseError, query: string, db: SqlRunner) => Promise<string>
+
+/** A sentence, or nothing, by SQLSTATE. */
+const HINTS: Readonly<Record<string, Hint>> = {
+  /** No such table. */
+  '42P01': async (error, _, db) => nameTables(quotedName(error), await listRelations(db)),
+  /** No such column. */
+  42703: (error, query, db) => nameColumns(quotedName(error), query, db),
+  /** No SQL, but perhaps the name of a table. */
+  42601: async (_, query, db) =>
+    (await listRelations(db)).some((relation) => relation.name === query.trim())
+      ? `Did you mean "select * from ${query.trim()}"?`
+      : '',
+  /** A transaction that is read-only. */
+  25006: async (_, _query, db) => {
+    const [row] = await db<{ is: boolean }[]>`select pg_is_in_recovery() as is`
+    return row?.is
+      ? 'This database takes no changes: it is a standby that follows another server. Write on its primary.'
+      : ''
+  },
+  /** A value that is none of its type. */
+  '22P02': async ({ message }, query) => explainValue(message, query),
+  /** A key that another row has. */
+  23505: (error, _, db) => nameTwin(error, db),
+}
+
+/** Postgres says most of it best: message, detail and hint. Of a key it says more than its values. */
+export async function explainError(error: unknown, query: string, db: SqlRunner): Promise<string> {
+  if (!(error instanceof Error)) return String(error)
+  const refused = error as DatabaseError
+  const { code, table_name: table, detail, hint, message } = refused
+  const twin = valuesOfTwin(refused)
+    ?.split(', ')
+    .filter((value) => value !== '' && value !== '0')
+  const said =
+    twin === undefined
+      ? [`The database refused it: ${message}`, detail, hint]
+      : [`The database refused it: ${table} has such a row already: ${twin.join(', ')}.`]
+  // Within a transaction that has failed, nothing can be asked.
+  const meant = hint === undefined && (await HINTS[code]?.(refused, query, db).catch(() => ''))
+  return [...said, meant].filter(Boolean).join('\n')
+}
+
+function valuesOfTwin({ code, detail = '' }: DatabaseError): string | undefined {
+  return code === '23505' ? /\)=\((.*)\) already exists\.$/s.exec(detail)?.[1] : undefined
+}
+
+function quotedName({ message }: DatabaseError): string {
+  const [, quoted, column] = /"([^"]+)"|column ([\w.]+)/.exec(message) ?? []
+  return quoted ?? column ?? ''
 }
 
 /** A list that is written as a text, and the id of an app where its number in the dictionary is meant. */
@@ -58,11 +73,6 @@ function explainValue(message: string, query: string): string {
   return isNumber && /\bapp\s*(=|in\b)/i.test(query)
     ? 'app is the number of an app in the dictionary; its id in the store is app_id.'
     : ''
-}
-
-async function isStandby(db: SqlRunner): Promise<boolean> {
-  const [row] = await db<{ is: boolean }[]>`select pg_is_in_recovery() as is`
-  return row?.is ?? false
 }
 
 interface Relation {
@@ -107,11 +117,9 @@ async function nameColumns(name: string, query: string, db: SqlRunner): Promise<
  * It separates them by commas, which values may have too, so each way to read them is looked up in the index,
  * however many rows the table has.
  */
-async function nameTwin(
-  { table_name: table, constraint_name: index, detail = '' }: DatabaseError,
-  db: SqlRunner,
-): Promise<string> {
-  const values = /\)=\((.*)\) already exists\.$/s.exec(detail)?.[1]
+async function nameTwin(error: DatabaseError, db: SqlRunner): Promise<string> {
+  const { table_name: table, constraint_name: index } = error
+  const values = valuesOfTwin(error)
   if (table === undefined || index === undefined || values === undefined) return ''
   const keys = await db<{ text: string; type: string }[]>`
     select pg_get_indexdef(indexrelid, attnum, true) as text, format_type(atttypid, atttypmod) as type

@@ -7,7 +7,7 @@ revoke execute on routine
   find_named, first_unopened_slot, fold_spend, follow_watches, forecast_lines, hold_lock,
   is_collecting, is_copy, is_lock_held, is_recovering,
   is_followed, keep_open_periods, keep_periods, keep_project_periods, keep_projects,
-  keyword_target, lack_of_room,
+  keyword_target, keyword_targets, lack_of_room,
   low_balance, note_alert_due, note_snapshots, prepare_row, recount_spend, refuse_project_with_history,
   refuse_unfit_rule, refuse_unknown, refuse_unnamed, rename_project,
   restore_hold,

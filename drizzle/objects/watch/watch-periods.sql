@@ -26,23 +26,32 @@ end $$;
 comment on function target_of(text, text, text, integer, text, text) is
   'The id of one target, which is made when it is missing. Watches make theirs many at once: start_periods.';
 
--- Of several spellings the one that is there.
+-- A store does not tell apart what differs in capitals alone. Most keywords are in small letters, and the
+-- index of targets with capitals is small.
+create or replace function keyword_targets(
+  in_store text, in_keyword text, in_location integer, in_language text
+) returns table (id integer, subject text) language sql stable
+begin atomic
+  select t.id, t.subject from target t
+  where t.store = in_store and t.function = 'app_searches' and t.location_code = in_location
+    and t.language_code = in_language
+    and subject_key(t.subject) collate "C" in (subject_key(in_keyword),
+      subject_key(folded_subject(in_keyword)))
+  union all
+  select t.id, t.subject from target t
+  where t.store = in_store and t.function = 'app_searches' and t.location_code = in_location
+    and t.language_code = in_language and t.subject <> folded_subject(t.subject)
+    and folded_subject(t.subject) = folded_subject(in_keyword) and t.subject <> in_keyword;
+end;
+comment on function keyword_targets(text, text, integer, text) is
+  'The targets of a keyword in any spelling.';
+
 create or replace function keyword_target(
   in_store text, in_keyword text, in_location integer, in_language text
 ) returns integer language sql volatile
 return coalesce((
-    select t.id from target t
-    where t.store = in_store and t.function = 'app_searches' and t.location_code = in_location
-      and t.language_code = in_language
-      and subject_key(t.subject) collate "C" in (subject_key(in_keyword),
-        subject_key(folded_subject(in_keyword)))
-    order by t.subject = in_keyword desc limit 1
-  ), (
-    select t.id from target t
-    where t.store = in_store and t.function = 'app_searches' and t.location_code = in_location
-      and t.language_code = in_language and t.subject <> folded_subject(t.subject)
-      and folded_subject(t.subject) = folded_subject(in_keyword)
-    limit 1
+    select t.id from keyword_targets(in_store, in_keyword, in_location, in_language) t
+    order by t.subject = in_keyword desc, t.subject = folded_subject(in_keyword) desc, t.id limit 1
   ), target_of(in_store, 'app_searches', in_keyword, in_location, in_language));
 comment on function keyword_target(text, text, integer, text) is
   'The id of the target of a keyword in any spelling, which is made when it is missing.';
@@ -54,8 +63,7 @@ return exists (
 );
 comment on function is_followed(integer) is 'Whether the period of a watch on a target is open.';
 
--- A store does not tell apart what differs in capitals alone, so a spelling has the target that another one
--- is followed by already, or was, where it has none of its own.
+-- A spelling has the target that another one is followed by already, or was, where it has none of its own.
 --
 -- What watches ask for, with the target and the app that each points at. Each optimization fence keeps the
 -- planner from joining: it looks up one row by its key, for one watch as for a million, in a plan that does
@@ -85,18 +93,9 @@ begin atomic
   ) t on true
   left join lateral (
     select o.id, is_followed(o.id) as is_open
-    from (
-      select l.id from target l
-      where l.store = w.store and l.function = 'app_searches' and w.subject <> folded_subject(w.subject)
-        and subject_key(l.subject) collate "C" = subject_key(folded_subject(w.subject))
-        and l.location_code = w.location_code and l.language_code = w.language_code
-      union all
-      select c.id from target c
-      where c.store = w.store and c.function = 'app_searches' and c.subject <> folded_subject(c.subject)
-        and folded_subject(c.subject) = folded_subject(w.subject) and c.subject <> w.subject
-        and c.location_code = w.location_code and c.language_code = w.language_code
-    ) o
-    where w.function = 'app_searches' and (t.id is null or not is_followed(t.id))
+    from keyword_targets(w.store, w.subject, w.location_code, w.language_code) o
+    where w.function = 'app_searches' and o.id is distinct from t.id
+      and (t.id is null or not is_followed(t.id))
     order by 2 desc, 1 limit 1
   ) other on true
   left join lateral (select a.id from app a where a.store = w.store and a.app_id = w.app_id offset 0) a

@@ -2,9 +2,10 @@
  * `npm run scale:story`: four runners share one database, each by a way of its own, which can be cut. One is
  * killed in the middle of its work, one is cut off from everything for 30 seconds, and the clock of one is
  * two hours ahead. When all is settled the books of the service, our money and our history are compared, as
- * the crash harness does it. It takes one to four minutes.
+ * the crash harness does it. It takes one to four minutes, and ends with 1 when they are not exact.
+ * `--keywords N` are watched (400), `--log FILE` is what the runners write.
  */
-import { closeSync, openSync } from 'node:fs'
+import { openSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { compareBooks } from '../crash/books.ts'
@@ -12,20 +13,13 @@ import { isClean, listFindings } from '../crash/report.ts'
 import { countDeaths, killRunners, type Runner, startRunnerProcess } from '../crash/runners.ts'
 import { startPostgres, startSandboxProcess } from '../crash/servers.ts'
 import { settle } from '../crash/settle.ts'
-import { startWire, type Wire } from '../crash/wire.ts'
+import { startWire } from '../crash/wire.ts'
 import { createWorld, shortenHeartbeat, type World, watchProjects } from '../crash/world.ts'
 import { rememberPrices } from '../support/ledger.ts'
 import { createRandom } from '../support/random.ts'
 import { drawRows } from '../support/rows.ts'
 import { settingsOf } from '../support/sandbox-process.ts'
 import { type Address, type Relay, startRelay } from './relay.ts'
-
-const HELP = `usage: npm run scale:story -- [options]
-
-  --keywords N   keywords that are watched (400)
-  --log FILE     what the runners write
-
-exit codes: 0 exact, 1 not exact or not played, 2 wrong option\n`
 
 const CUT_MS = 30_000
 const TWO_HOURS_MS = 2 * 3_600_000
@@ -50,14 +44,9 @@ interface Member {
   readonly way: readonly Relay[]
 }
 
-interface Scene {
-  readonly world: World
-  readonly wire: Wire
-  readonly sandbox: Awaited<ReturnType<typeof startSandboxProcess>>
-  readonly members: readonly Member[]
-}
+type Scene = Awaited<ReturnType<typeof openScene>>
 
-const cleanups: (() => unknown)[] = [killRunners]
+const ends = new AsyncDisposableStack()
 const startedMs = performance.now()
 
 function tell(what: string): void {
@@ -66,43 +55,27 @@ function tell(what: string): void {
 }
 
 async function leave(exitCode: number): Promise<never> {
-  for (const cleanup of cleanups.splice(0)) await cleanup()
+  await ends.disposeAsync()
   process.exit(exitCode)
 }
 
-function readOptions() {
-  try {
-    const { values } = parseArgs({
-      options: {
-        keywords: { type: 'string', default: '400' },
-        log: { type: 'string', default: '/dev/null' },
-        help: { type: 'boolean', default: false },
-      },
-    })
-    const keywords = Number(values.keywords)
-    return keywords >= 50 && !values.help ? { ...values, keywords } : null
-  } catch {
-    return null
-  }
-}
-
-async function openScene(keywords: number, logFile: string): Promise<Scene> {
+async function openScene(keywords: number, logFile: string) {
   const random = createRandom(SEED)
   const postgres = await startPostgres()
-  cleanups.push(postgres.stop)
+  ends.defer(postgres.stop)
   const sandbox = await startSandboxProcess({ seed: SEED, readyMs: READY_MS, clockOffsetMs: 0 })
-  cleanups.push(sandbox.stop)
+  ends.defer(sandbox.stop)
+  ends.defer(killRunners)
   const wire = await startWire(sandbox.url, random)
-  cleanups.unshift(wire.close)
+  ends.defer(wire.close)
   const world = await createWorld(postgres.url, keywords, 1)
-  cleanups.unshift(world.close)
+  ends.defer(world.close)
   await shortenHeartbeat(world.sql)
   await watchProjects(world.sql, keywords)
   // Until the first answer at a price only one post is in flight, which may be that of the runner that is cut
   // off.
   await rememberPrices(world.sql)
   const logFd = openSync(logFile, 'a')
-  cleanups.push(() => closeSync(logFd))
   const members: Member[] = []
   for (const place of [1, 2, 3, 4]) {
     const servers = [addressOf(world.url), addressOf(wire.url)]
@@ -201,14 +174,15 @@ async function run(keywords: number, logFile: string): Promise<number> {
   return isClean(findings) ? 0 : 1
 }
 
-const options = readOptions()
-if (options === null) {
-  process.stderr.write(HELP)
-  process.exit(2)
-}
+const { values } = parseArgs({
+  options: {
+    keywords: { type: 'string', default: '400' },
+    log: { type: 'string', default: '/dev/null' },
+  },
+})
 for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => void leave(130))
 try {
-  await leave(await run(options.keywords, options.log))
+  await leave(await run(Number(values.keywords), values.log))
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.stack : error}\n`)
   await leave(1)

@@ -69,12 +69,12 @@ interface OfDatabase {
   /** What stands before the reason, with its party. */
   readonly what: string
   readonly remedy: string
-  readonly Kind: typeof ConfigurationError | typeof UnavailableError
+  /** Whether a setting of ours has to change. */
+  readonly isSetting?: true
 }
 const LACKING = {
   what: 'The database server lacks what it needs',
   remedy: 'Make room on its disk, or give it more memory.',
-  Kind: UnavailableError,
 }
 const OF_DATABASE: readonly OfDatabase[] = [
   {
@@ -88,13 +88,12 @@ const OF_DATABASE: readonly OfDatabase[] = [
       'idle_in_transaction_session_timeout, idle_session_timeout, tcp_keepalives_idle, ' +
       'tcp_keepalives_interval, tcp_keepalives_count; `storerank migrate` then says what the ' +
       'login needs instead.',
-    Kind: ConfigurationError,
+    isSetting: true,
   },
   {
     code: /^(28\w{3}|3D000)$/,
     what: 'The database refuses us',
     remedy: 'Check the login, the password and the name of the database in DATABASE_URL.',
-    Kind: UnavailableError,
   },
   {
     code: /CERT_|_CERT$|UNABLE_TO_VERIFY/,
@@ -102,7 +101,6 @@ const OF_DATABASE: readonly OfDatabase[] = [
     remedy:
       'Give DATABASE_URL the host that it is of, and sslrootcert (or NODE_EXTRA_CA_CERTS) the file of the ' +
       'authority that signed it.',
-    Kind: UnavailableError,
   },
   {
     code: /^42501$/,
@@ -111,14 +109,13 @@ const OF_DATABASE: readonly OfDatabase[] = [
       'The work needs the login that owns the tables of storerank, or may make them; those of ' +
       'storerank_editor and storerank_reader use `storerank sql`, and one that deploy/monitor.sql made ' +
       '`storerank status --check`.',
-    Kind: ConfigurationError,
+    isSetting: true,
   },
   {
     // The server is a standby, or its operator made its disk read-only.
     code: /^25006$/,
     what: 'The database of DATABASE_URL takes no changes, as a standby does that follows another server',
     remedy: 'status, plan, report, export and sql work on it; what writes needs the address of its primary.',
-    Kind: UnavailableError,
   },
   {
     // Of queries in parallel, with the code of a full disk: a container has 64 MB unless it is given more.
@@ -126,7 +123,6 @@ const OF_DATABASE: readonly OfDatabase[] = [
     says: /shared memory/,
     what: 'The database server has too little shared memory',
     remedy: 'Its disk may have room: give its container more, such as shm_size: 256m.',
-    Kind: UnavailableError,
   },
   {
     // Of ours: the statements of a person have their own words.
@@ -136,7 +132,7 @@ const OF_DATABASE: readonly OfDatabase[] = [
       '`storerank migrate` makes views and functions again, and the queue after `drop schema pgboss ' +
       'cascade`, which loses nothing. A table or a column comes back with a backup ' +
       'alone.',
-    Kind: ConfigurationError,
+    isSetting: true,
   },
   {
     code: /^53300$/,
@@ -145,7 +141,6 @@ const OF_DATABASE: readonly OfDatabase[] = [
       '`storerank start` and `run` have as many at once as DATABASE_CONNECTIONS says, other commands four. ' +
       'Lower it, end sessions that nobody needs, or raise the limit: max_connections of the server, ' +
       '`alter role … connection limit`, `alter database … connection limit`.',
-    Kind: UnavailableError,
   },
   // Out of disk, memory or another resource; a full disk refuses a login by the message.
   { code: /^53\w{3}$/, ...LACKING },
@@ -169,7 +164,6 @@ interface Facts {
   readonly code?: unknown
   readonly syscall?: string
   readonly path?: string
-  readonly address?: string
 }
 
 /**
@@ -202,8 +196,10 @@ function describeDatabase(error: Error): StorerankError | null {
     (row) => row.code.test(String(code)) && (row.says?.test(error.message) ?? true),
   )
   const options = { cause: error }
-  if (known !== undefined)
-    return new known.Kind(`${known.what}: ${error.message.replace(/\.$/, '')}. ${known.remedy}`, options)
+  if (known !== undefined) {
+    const Kind = known.isSetting ? ConfigurationError : UnavailableError
+    return new Kind(`${known.what}: ${error.message.replace(/\.$/, '')}. ${known.remedy}`, options)
+  }
   if (!isOutage(error)) return null
   // A name with several addresses fails with all of their errors and no message.
   const said = error.message || String(code)

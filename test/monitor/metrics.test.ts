@@ -100,6 +100,7 @@ describe('the metrics', () => {
     const measured = await metrics.render()
     assert.equal(readValue(measured, 'storerank_due_slots'), '0')
     assert.equal(readValue(measured, 'storerank_oldest_due_slot_age_seconds'), '0')
+    assert.equal(readValue(measured, 'storerank_account_balance_usd'), undefined, 'it is not known yet')
     await planning.setNow(new Date(midnightMs))
     const due = await metrics.render()
     assert.equal(readValue(due, 'storerank_due_slots'), '3')

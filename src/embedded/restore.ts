@@ -73,7 +73,8 @@ export async function restoreDatabase(
     const committed = await isCommitted(url, filling).catch(() => null)
     if (committed !== true) throw new UnavailableError(committed === null ? UNKNOWN : LOST, { cause: error })
   } finally {
-    await session.end()
+    // What was sent on a lost session is never answered.
+    await session.end(isLost ? 0 : undefined)
   }
   return filling
 }

@@ -304,8 +304,11 @@ describe('the address of operators', () => {
     // While the process waits for another one its loop stands still, and its thread answers.
     lookedMs = 175_000
     await until('it is well again', async () => (await ask('/healthz'))[0] === 200)
-    const askUntilLate = `for (let status = 200; status === 200; process.stdout.write(status + ' '))
-      status = (await fetch('http://127.0.0.1:${server.address.port}/healthz')).status`
+    const askUntilLate = `for await (const _ of (await import('timers/promises')).setInterval(50)) {
+      const { status } = await fetch('http://127.0.0.1:${server.address.port}/healthz')
+      process.stdout.write(status + ' ')
+      if (status !== 200) break
+    }`
     const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', askUntilLate])
     assert.match(String(stdout), /^(200 )+503 $/)
     await migrateLater(world.db.sql)

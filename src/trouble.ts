@@ -39,7 +39,7 @@ const OF_NETWORK: readonly Reason[] = [
     'Check that it runs, and firewalls on the way.',
   ],
   [
-    /ECONNRESET|ECONNABORTED|EPIPE|UND_ERR_SOCKET|CONNECTION_CLOSED|other side closed|closed unexpectedly/i,
+    /ECONNRESET|ECONNABORTED|EPIPE|UND_ERR_SOCKET|CONNECTION_CLOSED|other side closed|(closed|terminated) unexpectedly/i,
     'it closed the connection before it answered',
     'See its own log.',
   ],

@@ -249,6 +249,8 @@ describe('an error is told by its code, however deep it is', () => {
     assert.equal(describeTrouble(new ConfigurationError('REPORT_DIR cannot be made.', { cause: file })), null)
     const lost = new UnavailableError('The post could not be claimed.', { cause: coded('ECONNRESET') })
     assert.match(describeTrouble(lost)?.message ?? '', /^The database cannot be reached/)
+    const ended = describeTrouble(new Error('Connection terminated unexpectedly'))
+    assert.match(ended?.message ?? '', /reached: it closed the connection before it answered/)
   })
 
   test('a socket that is not there is an outage, as a server that starts again has none', () => {

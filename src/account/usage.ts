@@ -4,7 +4,6 @@ import { oneRow } from '../db/one-row.ts'
 import { AccountError, StorerankError, UnavailableError } from '../errors.ts'
 import type { AppDataClient } from '../service/client.ts'
 import { SERVICE_FUNCTIONS } from '../service/functions.ts'
-import type { AccountPrices } from './prices.ts'
 import { type LookContext, refreshServiceStatus } from './service-status.ts'
 
 /** Null is what the service did not say. */
@@ -21,7 +20,7 @@ export async function recordAccountUsage(db: Database, client: AppDataClient): P
     select clock_timestamp()::text as "fetchedAt", ledger_taken() as "takenMicros"`,
   )
   const user = await client.getUserData()
-  const prices: AccountPrices = SERVICE_FUNCTIONS.map((fn) => ({
+  const prices = SERVICE_FUNCTIONS.map((fn) => ({
     function: fn,
     normalMicros: user.pricePerUnitMicros(fn, 1),
     highMicros: user.pricePerUnitMicros(fn, 2),

@@ -1,5 +1,4 @@
 /** Planning: due slots become `planned` tasks with their money reserved. What the budget cuts stays due. */
-import { readPrices } from '../account/prices.ts'
 import type { Database, Transaction } from '../db/database.ts'
 import { disableNestedLoops, readByIndexes } from '../db/joins.ts'
 import { oneRow } from '../db/one-row.ts'
@@ -83,7 +82,9 @@ function planPiece(
       ...each,
       leftMicros: each.leftMicros === null ? null : each.leftMicros - (queued.get(each.scope) ?? 0),
     }))
-    const leastMicros = Math.min(...(await readPrices(tx)).map(({ normalMicros }) => normalMicros))
+    const { leastMicros } = oneRow(
+      await tx<{ leastMicros: number }[]>`select min(unit_micros) as "leastMicros" from unit_price`,
+    )
     for (const { scope, leftMicros } of budgets)
       if (leftMicros !== null && leftMicros < leastMicros) exhausted.add(scope)
     const last = await takePiece(tx, after, slots, exhausted)

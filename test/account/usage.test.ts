@@ -2,15 +2,15 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import { pino } from 'pino'
 import { track } from '../../jobs/track.ts'
-import { readPrices } from '../../src/account/prices.ts'
 import { recordAccountUsage, refreshAccountBeforePlanning } from '../../src/account/usage.ts'
 import { auditDueDays } from '../../src/audit/audit.ts'
 import { AccountError, UnavailableError } from '../../src/errors.ts'
 import { claimDatabaseFor } from '../../src/ledger/owner.ts'
-import { previewPlan } from '../../src/plan/plan.ts'
+import { planDueTasks, previewPlan } from '../../src/plan/plan.ts'
 import { executeJob } from '../../src/queue/job.ts'
 import { forgetAll, readMoney, setServiceClock, watch } from '../post/posting.ts'
 import { lasting } from '../support/lasting.ts'
+import { insertCharge } from '../support/ledger.ts'
 import { tamper } from '../support/stages.ts'
 import { createWorld } from '../support/world.ts'
 
@@ -129,9 +129,13 @@ describe('the look before planning', () => {
       { ...row },
       { balance_micros: null, day_limit_micros: null, calls_per_minute_limit: null },
     )
-    const prices = await readPrices(world.db.sql)
-    const micros = (fn: string) => prices.find((price) => price.function === fn)?.normalMicros
-    assert.deepEqual([micros('app_searches'), micros('app_info')], [1200, 700])
+    const prices = await world.db.sql`
+      select unit_micros as micros from unit_price
+      where store = 'ios_store' and function in ('app_searches', 'app_info') and priority = 1 order by function`
+    assert.deepEqual(
+      prices.map(({ micros }) => micros),
+      [700, 1200],
+    )
     await watch(world, ['yoga'])
     const { context } = await world.openRunner()
     const summary = await executeJob(context, track)
@@ -167,5 +171,46 @@ describe('the look before planning', () => {
 
   test('does not hide a mistake of our own', async () => {
     await assert.rejects(look(new TypeError('undefined is not a function')), TypeError)
+  })
+})
+
+describe('the account', () => {
+  const world = lasting(() => createWorld({ sandbox: { balanceUsd: 0.01, costLimitPerDayUsd: 0.5 } }))
+
+  test('reports its balance, its limits and its prices, which become ours', async () => {
+    await recordAccountUsage(world.db, world.client)
+    const [stored] = await world.db.sql`
+      select login, prices, array[balance_micros, day_limit_micros, day_spent_micros,
+        calls_per_minute_limit]::int[] as money from account_usage`
+    assert.deepEqual([stored?.login, stored?.money], ['sandbox', [10_000, 500_000, 0, 2000]])
+    assert.deepEqual(stored?.prices, [
+      { function: 'app_searches', normalMicros: 1200, highMicros: 2400 },
+      { function: 'app_info', normalMicros: 600, highMicros: 1200 },
+      { function: 'app_list', normalMicros: 1200, highMicros: 2400 },
+      { function: 'app_reviews', normalMicros: 750, highMicros: 1500 },
+    ])
+  })
+
+  test('is stamped before it is asked: a charge while the answer travels is no part of it', async () => {
+    const { sql: db } = world.db
+    await db`insert into project (name) values ('a')`
+    const slow = {
+      ...world.client,
+      getUserData: async () => {
+        const answer = await world.client.getUserData()
+        await insertCharge(db, { project: 'a', micros: 6000 })
+        return answer
+      },
+    }
+    await recordAccountUsage(world.db, slow)
+    await db`
+      insert into keyword_watch (project, store, keyword, location_code, language_code)
+      select 'a', 'ios_store', n::text, 2840, 'en' from generate_series(1, 10) n`
+    const plan = await planDueTasks(
+      world.db,
+      { maxDayMicros: 1_000_000, maxMonthMicros: null, maxRunMicros: null },
+      async () => {},
+    )
+    assert.equal(plan.planned, 3)
   })
 })

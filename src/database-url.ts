@@ -99,8 +99,8 @@ function readTls(host: string, { sslmode = 'disable', sslrootcert }: Parameters)
   if (sslmode === 'disable') return null
   if (!CHECKED.includes(sslmode))
     throw new ConfigurationError(
-      `must have an sslmode of disable, ${CHECKED.join(', ')} (not prefer or allow, which both let a server ` +
-        'choose to go without)',
+      `must have an sslmode of disable, ${CHECKED.join(', ')} (not prefer or allow, which both let a ` +
+        'server choose to go without)',
     )
   const checked = { host, rejectUnauthorized: true } as const
   if (sslrootcert === undefined || sslrootcert === 'system') return checked

@@ -1,4 +1,4 @@
-/** What a setting is, and the rules of single ones: each turns a text into a value, or says what it must be. */
+/** What a setting is, and rules of single ones: each turns a text into a value, or says what it must be. */
 import { z } from 'zod'
 import { parseDuration } from './duration.ts'
 import { Secret } from './secret.ts'

@@ -39,7 +39,7 @@ const OF_NETWORK: readonly Reason[] = [
     'Check that it runs, and firewalls on the way.',
   ],
   [
-    /ECONNRESET|ECONNABORTED|EPIPE|UND_ERR_SOCKET|CONNECTION_CLOSED|other side closed|(closed|terminated) unexpectedly/i,
+    /ECONNRESET|ECONNABORTED|EPIPE|UND_ERR_SOCKET|CONNECTION_CLOSED|other side closed|ed unexpectedly/i,
     'it closed the connection before it answered',
     'See its own log.',
   ],
@@ -217,10 +217,11 @@ function describeMachine(error: Error): StorerankError | null {
   const found = findReason([String(code)], OF_FILES)
   if (syscall === undefined || found === null) return null
   const reason = `${found.reason} (${code})`
+  const refused = `${syscall}${path && ` of ${path}`}`
   const message =
     syscall === 'mkdtemp'
       ? `The folder of temporary files cannot be used for ${path}: ${reason}. Set TMPDIR to one that can.`
-      : `The machine that runs storerank refuses ${syscall}${path && ` of ${path}`}: ${reason}. ${found.remedy}`
+      : `The machine that runs storerank refuses ${refused}: ${reason}. ${found.remedy}`
   return new ConfigurationError(message, { cause: error })
 }
 

@@ -69,8 +69,8 @@ async function checkEdge(client: AppDataClient): Promise<Finding> {
     if (statusCode >= 40000 && statusCode !== 40102)
       return differs(
         about,
-        "Its range must end before the service's present. It ends some seconds earlier; what happened since " +
-          'is seen by the next look.',
+        "Its range must end before the service's present. It ends some seconds earlier; what happened " +
+          'since is seen by the next look.',
       )
     if (answeredAt?.getTime() === to.getTime())
       return holds(about, "Its range may end in the service's present.")
@@ -147,8 +147,8 @@ function describeUnits(rows: readonly Row[], client: AppDataClient): Finding {
     about,
     dearer.size === 0,
     `No one of ${compared} tasks costs more than its depth.`,
-    `${[...dearer].join(', ')}: tasks cost more than the unit that storerank knows. The unit is learned from ` +
-      'the first charge.',
+    `${[...dearer].join(', ')}: tasks cost more than the unit that storerank knows. The unit is learned ` +
+      'from the first charge.',
   )
 }
 
@@ -160,7 +160,7 @@ const SPECIFIED_TYPES = /^(ios|android)_store_/
 /** Results can be fetched for a week. */
 const FETCHABLE_MS = 6 * DAY_MS
 
-/** @param rows of id_list, the newest first: of each store and function the newest finished task is fetched */
+/** @param rows of id_list, the newest first: of each store and function one finished task is fetched */
 export async function checkResults(client: AppDataClient, rows: readonly Row[]): Promise<Finding[]> {
   const about = 'form of results'
   const paths = new Map<string, string>()

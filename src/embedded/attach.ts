@@ -171,9 +171,9 @@ async function leave({ session, stopReturning }: Presence, cluster: Cluster): Pr
 
 /**
  * Unlocks before it tries the exclusive lock, so that the last process to unlock gets it. A server that is
- * gone throws. A crash of the server takes the locks of all processes, and starts its checkpointer anew, which
- * otherwise begins a millisecond or two after the postmaster: then the others first have time to lock again,
- * or the server would be stopped under them.
+ * gone throws. A crash of the server takes the locks of all processes, and starts its checkpointer anew,
+ * which otherwise begins a millisecond or two after the postmaster: then the others first have time to lock
+ * again, or the server would be stopped under them.
  */
 async function isLast(session: Session): Promise<boolean> {
   const [crash] = await session<{ elapsedMs: number }[]>`

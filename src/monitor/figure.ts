@@ -1,6 +1,6 @@
 /**
- * What an operator watches is declared once: a source is what is read, with the metrics that show it, and with
- * what is wrong about it. The metrics, `status` and `status --check` follow from that.
+ * What an operator watches is declared once: a source is what is read, with the metrics that show it, and
+ * with what is wrong about it. The metrics, `status` and `status --check` follow from that.
  */
 import type { Database } from '../db/database.ts'
 import type { OverallBudget } from '../plan/admission.ts'

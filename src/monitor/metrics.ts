@@ -119,8 +119,8 @@ function showLook({ figures, problems, roundTripMs }: Look): Registry {
   const ofProblems = {
     name: 'problems',
     help:
-      'Rows of watch_problem, task_problem and audit_problem by kind, up to 1,000 of a kind; kinds without a ' +
-      'row have no series.',
+      'Rows of watch_problem, task_problem and audit_problem by kind, up to 1,000 of a kind; kinds without ' +
+      'a row have no series.',
     labels: ['view', 'kind'],
   }
   show(

@@ -32,6 +32,12 @@ const readValue = (text: string, name: string): string | undefined =>
     .find((line) => line.startsWith(`${name} `))
     ?.slice(name.length + 1)
 
+/** Which values metrics of ours have; undefined where there is none. */
+function assertShown(text: string, expected: Readonly<Record<string, string | undefined>>): void {
+  const shown = Object.keys(expected).map((name) => [name, readValue(text, `storerank_${name}`)])
+  assert.deepEqual(Object.fromEntries(shown), expected)
+}
+
 /** Of each metric of ours its type and the labels that its series have. */
 function readShapes(
   text: string,
@@ -62,54 +68,31 @@ describe('the metrics', () => {
     const metrics = createMetrics(world.db, settings(), 0)
     await metrics.read()
     await watchKeywords(world, ['yoga', 'pilates'], { depth: 100 })
+    const due = { unplanned_slots: '2', due_slots: '2', account_balance_usd: undefined }
+    assertShown(await metrics.render(), due)
     await buy(world)
     const posted = await metrics.render()
-    assert.equal(readValue(posted, 'storerank_tasks{state="posted"}'), '2')
-    assert.equal(readValue(posted, 'storerank_due_slots'), '2')
-    assert.ok(Number(readValue(posted, 'storerank_oldest_due_slot_age_seconds')) > 0)
-    assert.equal(readValue(posted, 'storerank_spent_today_usd{project="fitness"}'), '0.0024')
-    assert.equal(readValue(posted, 'storerank_spent_today_usd{project=""}'), '0.0024')
-    assert.equal(
-      readValue(posted, 'storerank_budget_used_usd{set_by="settings",project="",period="day"}'),
-      '0.0024',
-    )
-    assert.equal(
-      readValue(posted, 'storerank_budget_allowed_usd{set_by="settings",project="",period="day"}'),
-      '5',
-    )
-    assert.equal(readValue(posted, 'storerank_database_up'), '1')
-    assert.ok(Number(readValue(posted, 'storerank_database_statements_total')) > 0)
+    assertShown(posted, {
+      'tasks{state="posted"}': '2',
+      due_slots: '2',
+      'spent_today_usd{project="fitness"}': '0.0024',
+      'spent_today_usd{project=""}': '0.0024',
+      'budget_used_usd{set_by="settings",project="",period="day"}': '0.0024',
+      'budget_allowed_usd{set_by="settings",project="",period="day"}': '5',
+      database_up: '1',
+    })
+    for (const name of ['oldest_due_slot_age_seconds', 'database_statements_total'])
+      assert.ok(Number(readValue(posted, `storerank_${name}`)) > 0, name)
     await collect(world)
-    const stored = await metrics.render()
-    assert.equal(readValue(stored, 'storerank_tasks{state="posted"}'), '0')
-    assert.equal(readValue(stored, 'storerank_due_to_stored_seconds_count'), '2')
-    assert.equal(readValue(await metrics.render(), 'storerank_due_to_stored_seconds_count'), '2')
-    assert.ok(readValue(stored, 'nodejs_eventloop_lag_p99_seconds') !== undefined)
+    const stored = { 'tasks{state="posted"}': '0', due_slots: '0', oldest_due_slot_age_seconds: '0' }
+    for (const text of [await metrics.render(), await metrics.render()])
+      assertShown(text, { ...stored, due_to_stored_seconds_count: '2' })
+    assert.match(await metrics.render(), /^nodejs_eventloop_lag_p99_seconds /m)
   })
 
-  const planning = lasting(createPlanning)
-
-  test('rise with what is due while nothing is planned', async () => {
-    const metrics = createMetrics(planning.db, settings(), 0)
-    const dayMs = 86_400_000
-    const midnightMs = Math.floor(Date.now() / dayMs) * dayMs
-    await planning.setNow(new Date(midnightMs - dayMs / 2))
-    await planning.watch('fitness', ['yoga', 'pilates', 'zen'])
-    await planning.plan()
-    await planning.measure()
-    const measured = await metrics.render()
-    assert.equal(readValue(measured, 'storerank_due_slots'), '0')
-    assert.equal(readValue(measured, 'storerank_oldest_due_slot_age_seconds'), '0')
-    assert.equal(readValue(measured, 'storerank_account_balance_usd'), undefined, 'it is not known yet')
-    await planning.setNow(new Date(midnightMs))
-    const due = await metrics.render()
-    assert.equal(readValue(due, 'storerank_due_slots'), '3')
-    assert.equal(readValue(due, 'storerank_unplanned_slots'), '3')
-    const ageS = Number(readValue(due, 'storerank_oldest_due_slot_age_seconds'))
-    assert.ok(ageS > 0 && midnightMs + ageS * 1000 <= Date.now(), `${ageS} s`)
-  })
-
-  test('of a project that is deleted end', async () => {
+  test('of a project that is deleted end', async (t) => {
+    const planning = await createPlanning()
+    t.after(() => planning.drop())
     const metrics = createMetrics(planning.db, settings(), 0)
     const countSeries = async () => (await metrics.render()).match(/\{.*project="gone".*\}/g)?.length ?? 0
     await planning.watch('gone', ['yoga'])
@@ -215,10 +198,11 @@ describe('the metrics', () => {
     await sql`insert into audit_difference (service_id, kind, posted_at, found_at)
       values ('old', 'cost', now(), now() - interval '25 hours')`
     assert.deepEqual((await metrics.read()).books, { differences: 2, duplicateMicros: 0 })
-    const text = await metrics.render()
-    assert.equal(readValue(text, 'storerank_troubles{kind="books"}'), '1')
-    assert.equal(readValue(text, 'storerank_problems{view="audit_problem",kind="unknown"}'), '2')
-    assert.equal(readValue(text, 'storerank_problems{view="audit_problem",kind="cost"}'), '2')
+    assertShown(await metrics.render(), {
+      'troubles{kind="books"}': '1',
+      'problems{view="audit_problem",kind="unknown"}': '2',
+      'problems{view="audit_problem",kind="cost"}': '2',
+    })
     await sql`truncate audit_difference`
   })
 
@@ -235,10 +219,11 @@ describe('the metrics', () => {
         now(), 'Told.'
       from generate_series(1, 1200) n`
     const text = await metrics.render()
-    const read = (view: string, kind: string) =>
-      readValue(text, `storerank_problems{view="${view}",kind="${kind}"}`)
-    assert.equal(read('watch_problem', 'project_disabled'), '1')
-    assert.deepEqual([read('task_problem', 'failed'), read('task_problem', 'incomplete')], ['1000', '1'])
+    assertShown(text, {
+      'problems{view="watch_problem",kind="project_disabled"}': '1',
+      'problems{view="task_problem",kind="failed"}': '1000',
+      'problems{view="task_problem",kind="incomplete"}': '1',
+    })
     await sql`delete from task where problem = 'Told.'`
     assert.ok(!(await metrics.render()).includes('view="task_problem"'))
   })
@@ -249,10 +234,7 @@ describe('the metrics', () => {
       db.begin(async (tx) => {
         await tx`lock table account_usage`
         const texts = [await metrics.render(), await metrics.render()]
-        for (const text of texts) {
-          assert.equal(readValue(text, 'storerank_database_up'), '0')
-          assert.equal(readValue(text, 'storerank_due_slots'), undefined)
-        }
+        for (const text of texts) assertShown(text, { database_up: '0', due_slots: undefined })
         const [asked] = await tx`
           select (count(*) - count(distinct query))::int as again from pg_stat_activity
           where wait_event_type = 'Lock' and datname = current_database()`
@@ -266,9 +248,7 @@ describe('the metrics', () => {
   test('say that the database is away, and nothing of it that is not known', async () => {
     const nowhere = openDatabase('postgres://nobody:x@127.0.0.1:9/nothing')
     const metrics = createMetrics(nowhere, settings(), 0)
-    const text = await metrics.render()
-    assert.equal(readValue(text, 'storerank_database_up'), '0')
-    assert.equal(readValue(text, 'storerank_due_slots'), undefined)
+    assertShown(await metrics.render(), { database_up: '0', due_slots: undefined })
     await nowhere.close()
   })
 })

@@ -305,7 +305,7 @@ begin
     where tg_table_name = 'chart_watch' or l.rule in ('location_known', 'language_known')
   loop
     execute format('select array(select distinct u.sentence from (select distinct %1$s from fresh %2$s) n
-        cross join lateral %3$s(%1$s) u (sentence) where u.sentence is not null limit 5)',
+        cross join lateral %3$s(%1$s) u (sentence) where u.sentence is not null order by 1 limit 5)',
       list.columns, case tg_op when 'UPDATE' then format('except select %s from stale', list.columns) end,
       list.finder) into sentences;
     if cardinality(sentences) > 0 then

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { afterEach, beforeEach, describe, test } from 'node:test'
+import { afterEach, beforeEach, describe, type TestContext, test } from 'node:test'
 import { pino } from 'pino'
 import { track } from '../../jobs/track.ts'
 import { recordAccountUsage, refreshAccountBeforePlanning } from '../../src/account/usage.ts'
@@ -13,6 +13,9 @@ import { lasting } from '../support/lasting.ts'
 import { insertCharge } from '../support/ledger.ts'
 import { tamper } from '../support/stages.ts'
 import { createWorld } from '../support/world.ts'
+
+/** biome-ignore lint/suspicious/noExplicitAny: whatever the service says */
+type Rates = any
 
 const world = lasting(createWorld)
 afterEach(() => forgetAll(world))
@@ -34,6 +37,21 @@ describe('the look before planning', () => {
     warnings = []
   })
   const log = pino({ level: 'warn' }, { write: (line) => warnings.push(JSON.parse(line).msg) })
+
+  /** How many tasks the job `track` plans, and how many the budget cuts. */
+  const runTrack = async (client = world.client) => {
+    const { context } = await world.openRunner()
+    const summary = await executeJob({ ...context, client, log }, track)
+    assert.ok(typeof summary === 'object')
+    return [summary.planned, summary.cut]
+  }
+  /** Records what an account says, of which the rates are changed. */
+  const recordRates = async (t: TestContext, change: (rates: Rates) => void) => {
+    const { client } = await tamper(t, world, (path, body) => {
+      if (path.endsWith('/user_data')) change(body.tasks[0].result[0].rates)
+    })
+    await recordAccountUsage(world.db, client)
+  }
 
   /** The service, counting how often the account is asked; with an error it is that answer. */
   const clientThatAnswers = (error?: Error) => ({
@@ -67,10 +85,8 @@ describe('the look before planning', () => {
     test(`that fails with ${error.name} is a warning: the specification's prices hold`, async () => {
       await watch(world, ['yoga'])
       await watch(world, ['chess'], { priority: 2 })
-      const { context } = await world.openRunner()
-      const summary = await executeJob({ ...context, client: clientThatAnswers(error), log }, track)
+      assert.deepEqual(await runTrack(clientThatAnswers(error)), [2, 0])
       assert.deepEqual([asked, warnings.length], [1, 1])
-      assert.equal(typeof summary === 'object' ? summary.planned : null, 2)
       assert.deepEqual(await readMoney(world.db), { reserved: 1200 + 2400 })
     })
   }
@@ -80,10 +96,7 @@ describe('the look before planning', () => {
     await world.db
       .sql`update account_usage set balance_micros = 1200, fetched_at = fetched_at - interval '1 hour'`
     await watch(world, ['yoga', 'chess'])
-    const { context } = await world.openRunner()
-    const client = clientThatAnswers(new UnavailableError('No network.'))
-    const summary = await executeJob({ ...context, client }, track)
-    assert.deepEqual(typeof summary === 'object' ? [summary.planned, summary.cut] : null, [1, 1])
+    assert.deepEqual(await runTrack(clientThatAnswers(new UnavailableError('No network.'))), [1, 1])
   })
 
   for (const [hours, says] of [
@@ -92,9 +105,8 @@ describe('the look before planning', () => {
   ] as const)
     test(`a service ${hours} hours from our clock is told, and no other day is bought`, async (t) => {
       await watch(world, ['yoga'])
-      const { context } = await world.openRunner()
       const plan = async () => {
-        await executeJob({ ...context, log }, track)
+        await runTrack()
         const [{ message = null } = {}] = await world.db
           .sql`select message from open_work where kind = 'clock'`
         const preview = await previewPlan(world.db, world.settings.budget)
@@ -113,22 +125,16 @@ describe('the look before planning', () => {
     })
 
   test('keeps what is within bounds of an account that says odd numbers, and goes on', async (t) => {
-    const { client } = await tamper(t, world, (path, body) => {
-      if (!path.endsWith('/user_data')) return
-      const { rates } = body.tasks[0].result[0]
-      rates.limits.minute.total = 2 ** 31
-      rates.money.balance = 1e300
-      rates.money.limits.day.total = -1
-      rates.price.app_data.app_searches.task_post.priority_normal[0].cost = -1
-      rates.price.app_data.app_info.task_post.priority_normal[0].cost = 0.0007
+    await recordRates(t, ({ limits, money, price }) => {
+      limits.minute.total = 2 ** 31
+      money.balance = 1e300
+      money.limits.day.total = -1
+      price.app_data.app_searches.task_post.priority_normal[0].cost = -1
+      price.app_data.app_info.task_post.priority_normal[0].cost = 0.0007
     })
-    await recordAccountUsage(world.db, client)
     const [row] = await world.db.sql`
       select balance_micros, day_limit_micros, calls_per_minute_limit from account_usage`
-    assert.deepEqual(
-      { ...row },
-      { balance_micros: null, day_limit_micros: null, calls_per_minute_limit: null },
-    )
+    assert.deepEqual(Object.values(row ?? {}), [null, null, null])
     const prices = await world.db.sql`
       select unit_micros as micros from unit_price
       where store = 'ios_store' and function in ('app_searches', 'app_info') and priority = 1 order by function`
@@ -137,36 +143,20 @@ describe('the look before planning', () => {
       [700, 1200],
     )
     await watch(world, ['yoga'])
-    const { context } = await world.openRunner()
-    const summary = await executeJob(context, track)
-    assert.equal(typeof summary === 'object' ? summary.planned : null, 1)
+    assert.deepEqual(await runTrack(), [1, 0])
   })
 
   test('of an account that says 0 in every limit knows no limit: all that is due is bought', async (t) => {
-    const { client } = await tamper(t, world, (path, body) => {
-      if (!path.endsWith('/user_data')) return
-      const { rates } = body.tasks[0].result[0]
-      for (const limits of [rates.limits, rates.money.limits])
-        for (const period of [limits.day, limits.minute])
-          Object.assign(period, { total: 0, total_app_data: 0 })
+    await recordRates(t, (rates) => {
+      for (const { day, minute } of [rates.limits, rates.money.limits])
+        for (const period of [day, minute]) Object.assign(period, { total: 0, total_app_data: 0 })
     })
-    await recordAccountUsage(world.db, client)
     const [row] = await world.db.sql`
       select day_limit_micros, minute_limit_micros, calls_per_minute_limit, calls_allowed(2000)
         from account_usage`
-    assert.deepEqual(
-      { ...row },
-      {
-        day_limit_micros: null,
-        minute_limit_micros: null,
-        calls_per_minute_limit: null,
-        calls_allowed: 2000,
-      },
-    )
+    assert.deepEqual(Object.values(row ?? {}), [null, null, null, 2000])
     await watch(world, ['yoga', 'chess'])
-    const { context } = await world.openRunner()
-    const summary = await executeJob(context, track)
-    assert.deepEqual(typeof summary === 'object' ? [summary.planned, summary.cut] : null, [2, 0])
+    assert.deepEqual(await runTrack(), [2, 0])
   })
 
   test('does not hide a mistake of our own', async () => {

@@ -1,4 +1,4 @@
-/** Ids that the answer to a POST names wrongly, or under which the service answers for another task. */
+/** Ids that the answer to a POST names wrongly, or under which the service answers for another task; odd costs. */
 import assert from 'node:assert/strict'
 import { afterEach, describe, test } from 'node:test'
 import { reconcileUnknownPosts } from '../../src/post/reconcile.ts'
@@ -22,8 +22,8 @@ afterEach(async () => {
 
 const setFaults = (faults: FaultSettingsInput) => putFaults(world.sandboxUrl, faults)
 
-const reconcile = () =>
-  reconcileUnknownPosts(world.db, world.client, { quietMs: 1_200_000, overdueAfterMs: 60_000 })
+const reconcile = (client = world.client) =>
+  reconcileUnknownPosts(world.db, client, { quietMs: 1_200_000, overdueAfterMs: 60_000 })
 
 async function buyWith(faults: FaultSettingsInput, keywords = KEYWORDS): Promise<void> {
   await watchKeywords(world, keywords)
@@ -142,6 +142,43 @@ test('two ids of one answer for one task are charged once: the list says which i
   assert.deepEqual(await countStates(world.db), { posting: 3 })
   assert.equal((await reconcile()).adopted, 3)
   await assertPaidOnce()
+})
+
+for (const cost of [-1, 1e300, 'much', null, 0, '0']) {
+  test(`a cost of ${cost} leaves its own task unknown, and no other of its post`, async (t) => {
+    const { client } = await tamper(t, world, (path, body) => {
+      if (path.endsWith('/task_post')) body.tasks[1].cost = cost
+    })
+    await watchKeywords(world, ['yoga', 'chess', 'tea'])
+    await buy(world, { client })
+    assert.deepEqual(await countStates(world.db), { posted: 2, posting: 1 })
+    assert.deepEqual(await readMoney(world.db), { charge: 2400, reserved: 1200 })
+    assert.deepEqual(await readPosts(), ['unknown'])
+    assert.equal((await reconcile()).adopted, 1)
+    assert.deepEqual(await countStates(world.db), { posted: 3 })
+    assert.deepEqual(await readMoney(world.db), { charge: 3600 })
+  })
+}
+
+test('where the list of tasks names no cost either, the estimate stands in', async (t) => {
+  const { client } = await tamper(t, world, (path, body) => {
+    if (path.endsWith('/task_post')) body.tasks[0].cost = -1
+    if (path.endsWith('/id_list')) for (const row of body.tasks[0].result) row.cost = 1e300
+  })
+  await watchKeywords(world, ['yoga', 'chess'])
+  await buy(world, { client })
+  assert.equal((await reconcile(client)).adopted, 1)
+  assert.deepEqual(await readMoney(world.db), { charge: 2400 })
+  assert.equal((await collect(world)).stored, 2)
+})
+
+test('a status code that no column holds says nothing of its task', async (t) => {
+  const { client } = await tamper(t, world, (path, body) => {
+    if (path.endsWith('/task_post')) body.tasks[0].status_code = 2 ** 40
+  })
+  await watchKeywords(world, ['yoga', 'chess'])
+  await buy(world, { client })
+  assert.deepEqual(await countStates(world.db), { posted: 1, posting: 1 })
 })
 
 // Last: what the tests before have left at the service holds all further posts.

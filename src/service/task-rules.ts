@@ -118,8 +118,18 @@ export function toWire(fn: ServiceFunction, { subject, category, tag, ...options
   }
 }
 
+/** Made once: a schema takes longer to make than to read a post. */
+const schemas = new Map<string, z.ZodType | null>()
+
 /** The schema of a posted task; null for a function that the store does not have. */
 export function taskSchema(store: Store, fn: ServiceFunction): z.ZodType | null {
+  const key = `${store}/${fn}`
+  const schema = schemas.get(key) ?? buildSchema(store, fn)
+  schemas.set(key, schema)
+  return schema
+}
+
+function buildSchema(store: Store, fn: ServiceFunction): z.ZodType | null {
   const rule = findRule(store, fn)
   if (rule === null) return null
   const [subject, subjectRule] = SUBJECTS[fn]

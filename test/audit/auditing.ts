@@ -15,8 +15,8 @@ export const HOUR_MS = 3_600_000
 export const DAY_MS = 24 * HOUR_MS
 
 /**
- * For a file of tests: opens worlds on one database, each with empty tables and a service of its own. Raw pages
- * of android_store do not say how many results they hold, so that our books learn of a refund by the audit.
+ * For a file of tests: opens worlds on one database, each with empty tables and a service of its own. Raw
+ * pages do not say how many results they hold, so that our books learn of a refund by the audit.
  */
 export function useWorlds() {
   const database = lasting(createTestDatabase)

@@ -1,4 +1,4 @@
-/** Ids that the answer to a POST names wrongly, or under which the service answers for another task; odd costs. */
+/** Ids and costs that the answer to a POST names wrongly; ids under which another task is answered for. */
 import assert from 'node:assert/strict'
 import { afterEach, describe, test } from 'node:test'
 import { reconcileUnknownPosts } from '../../src/post/reconcile.ts'

@@ -351,6 +351,7 @@ async function findNotPosted(): Promise<string[]> {
 }
 
 test('a post says why it waits while the list of tasks cannot be read, until it is sent', async () => {
+  await world.db.sql`delete from restore_check`
   const postId = await planPost(world, ['yoga'])
   const failing = (error: Error) => ({
     client: replaceCalls(world.client, {

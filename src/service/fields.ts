@@ -185,6 +185,11 @@ export function wireRecord<Shape extends z.ZodRawShape>(shape: Shape) {
   })
 }
 
+/** Fields of a record that are read alike. */
+export function each<Name extends string, T>(schema: T, names: readonly Name[]) {
+  return Object.fromEntries(names.map((name) => [name, schema])) as Readonly<Record<Name, T>>
+}
+
 /** `rankGroup` → `rank_group` */
 export function toWireName(ours: string): string {
   return ours.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)

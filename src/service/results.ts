@@ -3,6 +3,7 @@
  */
 import { z } from 'zod'
 import {
+  each,
   ifReadable,
   optional,
   optionalCount,
@@ -108,45 +109,29 @@ const apps = optionalList(z.unknown()).transform(
   (list) => list?.flatMap((linked) => linkedApp.safeParse(linked).data ?? []) ?? null,
 )
 
-const app = wireRecord({
-  title: optionalName,
-  /** The line below the title, which the store ranks by; ios_store only. */
-  subtitle: optionalName,
-  url: optionalUrl,
-  icon: optionalUrl,
-  description: longText,
+const appFields = {
+  ...each(optionalName, ['title', 'mainCategory', 'developer', 'developerId']),
+  // Null where android_store has one for each device.
+  ...each(optionalName, ['version', 'minimumOsVersion', 'size']),
+  ...each(optionalUrl, ['url', 'icon', 'developerUrl']),
+  ...each(longText, ['description', 'updateNotes']),
+  ...each(wireTimestamp, ['releasedDate', 'lastUpdateDate']),
+  ...each(apps, ['similarApps', 'moreAppsByDeveloper']),
+  ...{ rating, price, isFree: optionalFlag, images: urls },
+  /** Of all time. */
   reviewsCount: optionalCount,
-  rating,
-  price,
-  isFree: optionalFlag,
-  mainCategory: optionalName,
-  developer: optionalName,
-  developerId: optionalName,
-  developerUrl: optionalUrl,
-  /** These three are null where android_store has one for each device. */
-  version: optionalName,
-  minimumOsVersion: optionalName,
-  size: optionalName,
-  releasedDate: wireTimestamp,
-  lastUpdateDate: wireTimestamp,
-  updateNotes: longText,
-  images: urls,
-  similarApps: apps,
-  moreAppsByDeveloper: apps,
-  /** These three: ios_store only. */
-  categories: names,
-  languages: names,
-  advisories: names,
-  /** About how many, as the store writes it. This and all below: android_store only. */
+  /** The line below the title, which the store ranks by; ios_store only, as the next ones. */
+  subtitle: optionalName,
+  ...each(names, ['categories', 'languages', 'advisories']),
+  /** About how many, as the store writes it; android_store only, as the next ones. */
   installs: optionalName,
   installsCount: optionalCount,
-  developerEmail: optionalName,
-  developerAddress: optionalName,
+  ...each(optionalName, ['developerEmail', 'developerAddress']),
   developerWebsite: optionalUrl,
   videos: urls,
-  genres: names,
-  tags: names,
-})
+  ...each(names, ['genres', 'tags']),
+}
+const app = wireRecord(appFields)
 
 /** Where an item stands. */
 const ranks = {

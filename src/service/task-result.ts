@@ -14,6 +14,7 @@ import {
 import type { Dialect } from './dialect.ts'
 import { MAX_BODY_BYTES } from './exchange.ts'
 import {
+  each,
   isObject,
   objectOf,
   optional,
@@ -238,10 +239,6 @@ const echoed = {
   keyword: wireText(2_500),
 }
 const echo = wireRecord(echoed)
-
-function each<Name extends string, T>(schema: T, names: readonly Name[]) {
-  return Object.fromEntries(names.map((name) => [name, schema])) as Readonly<Record<Name, T>>
-}
 
 function toPath(address: ResultAddress): string {
   const path = typeof address === 'string' ? address : pathOf(address)

@@ -3,11 +3,8 @@ import { randomUUID } from 'node:crypto'
 import { syncBuiltinESMExports } from 'node:module'
 import { afterEach, describe, type TestContext, test } from 'node:test'
 import timers from 'node:timers/promises'
-import { JOBS } from '../../jobs/index.ts'
-import { AccountError, UnavailableError } from '../../src/errors.ts'
 import { releasePost } from '../../src/ledger/release.ts'
 import { formatTag, parseTag } from '../../src/ledger/tag.ts'
-import { findTroubles, readFigures } from '../../src/monitor/figures.ts'
 import { sortAnswers } from '../../src/post/settle.ts'
 import { AppDataClient } from '../../src/service/client.ts'
 import type { PostOutcome } from '../../src/service/post-tasks.ts'
@@ -27,7 +24,6 @@ import {
   readGaps,
   readMoney,
   readOwnBooks,
-  replaceCalls,
   rowsOf,
   settle,
   sweep,
@@ -341,35 +337,4 @@ test('facts are written as soon as the database is back', async () => {
   await work(world, postId, { client })
   assert.deepEqual(await countStates(world.db), { posted: 1 })
   assert.deepEqual(await readMoney(world.db), { charge: 1200 })
-})
-
-async function findNotPosted(): Promise<string[]> {
-  const { budget, callsPerMinute } = world.settings
-  const jobs = JOBS.map(({ name }) => name)
-  const troubles = findTroubles(await readFigures(world.db, { budget, callsPerMinute, jobs }))
-  return troubles.filter(({ kind }) => kind === 'not_posted').map(({ message }) => message)
-}
-
-test('a post says why it waits while the list of tasks cannot be read, until it is sent', async () => {
-  await world.db.sql`delete from restore_check`
-  const postId = await planPost(world, ['yoga'])
-  const failing = (error: Error) => ({
-    client: replaceCalls(world.client, {
-      readListEnd: async () => {
-        throw error
-      },
-    }),
-  })
-  const refused = new AccountError('The service refuses the login.')
-  const unreachable = new UnavailableError('GET /v3 failed: ECONNREFUSED. Check the address of the service.')
-
-  await assert.rejects(work(world, postId, failing(refused)), refused)
-  assert.deepEqual(await findNotPosted(), ['1 posts are not sent. The service refuses the login.'])
-  await assert.rejects(work(world, postId, failing(unreachable)), unreachable)
-  assert.deepEqual(await findNotPosted(), [
-    '1 posts are not sent. GET /v3 failed: ECONNREFUSED. Check the address of the service.',
-  ])
-
-  assert.equal((await work(world, postId)).kind, 'settled')
-  assert.deepEqual(await findNotPosted(), [])
 })

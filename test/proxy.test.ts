@@ -71,10 +71,11 @@ after(() => {
 const LOGIN = `Basic ${btoa('me:hush')}`
 
 describe('the service is called through it', () => {
+  const task = { tag: 'a.1', subject: 'x', locationCode: 1, languageCode: 'en', priority: 1 } as const
+
   test('for free calls and for posts', async (t) => {
     const client = openClient(t, 'https://service.example.com', { proxy: settings })
     assert.equal((await client.getStatus()).length, 1)
-    const task = { tag: 'a.1', subject: 'x', locationCode: 1, languageCode: 'en', priority: 1 } as const
     await client.postTasks('ios_store', 'app_info', [task], { deadlineMs: performance.now() + 60_000 })
     assert.equal(asked[0], `service.example.com:443 ${LOGIN}`)
     assert.deepEqual(
@@ -85,7 +86,6 @@ describe('the service is called through it', () => {
 
   test('and a post whose time is over when it has connected is not sent', async (t) => {
     const client = openClient(t, 'https://service.example.com', { proxy: settings })
-    const task = { tag: 'a.1', subject: 'x', locationCode: 1, languageCode: 'en', priority: 1 } as const
     const outcome = await client.postTasks('ios_store', 'app_info', [task], {
       deadlineMs: performance.now() - 1,
     })

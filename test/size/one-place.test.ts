@@ -88,7 +88,7 @@ before(async () => {
   insertBefore('src/settings.ts', "\n  ...group('Database', {", SETTING)
   insertBefore('src/alerts/kinds/clock.ts', 'export const CLOCK_KINDS', KIND)
   insertBefore('src/alerts/kinds/clock.ts', 'budgetUsed, ', 'dayBegun, ')
-  insertBefore('src/monitor/sources/work.ts', '    held_posts: {', FIGURE)
+  insertBefore('src/monitor/sources/work.ts', '    held_posts: countOf(', FIGURE)
   insertBefore('src/monitor/sources/work.ts', '    not_posted: (', TROUBLE)
   writeFileSync(join(copy, 'drizzle/objects/ranks/greeting.sql'), VIEW)
   execFileSync(process.execPath, ['test/docs/write.ts'], { cwd: copy })

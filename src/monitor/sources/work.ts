@@ -1,6 +1,6 @@
 /** Tasks and slots that have not ended. */
 import { formatMinute } from '../../instant.ts'
-import { ageS, source } from '../figure.ts'
+import { ageS, type Open, source } from '../figure.ts'
 
 /** The quiet time and two scans are over by then. */
 const UNKNOWN_TOO_LONG_S = 3_600
@@ -9,6 +9,9 @@ const OVERDUE_TOO_LONG_S = 6 * 3_600
 
 const STATES = ['planned', 'posting', 'posted'] as const
 const DUE = ['unplanned', ...STATES, 'budget_cut'] as const
+
+/** How many there are of a kind of the view `open_work`. */
+const countOf = (kind: keyof Open, help: string) => ({ help, value: (open: Open) => open[kind].count })
 
 export const work = source({
   read: ({ open }) => open,
@@ -24,36 +27,23 @@ export const work = source({
         'or the budget does not reach them.',
       value: (open) => DUE.reduce((sum, kind) => sum + open[kind].count, 0),
     },
-    unplanned_slots: {
-      help:
-        'Slots that are due and that no plan has looked at yet: one for each watch, also where several ' +
-        'share a target.',
-      value: ({ unplanned }) => unplanned.count,
-    },
-    budget_cut_slots: {
-      help: 'Slots that are due and that the budget does not reach.',
-      value: ({ budget_cut }) => budget_cut.count,
-    },
-    overdue_tasks: {
-      help: 'Posted tasks whose result is later than OVERDUE_AFTER.',
-      value: ({ overdue }) => overdue.count,
-    },
+    unplanned_slots: countOf(
+      'unplanned',
+      'Slots that are due and that no plan has looked at yet: one for each watch, also where several share ' +
+        'a target.',
+    ),
+    budget_cut_slots: countOf('budget_cut', 'Slots that are due and that the budget does not reach.'),
+    overdue_tasks: countOf('overdue', 'Posted tasks whose result is later than OVERDUE_AFTER.'),
     oldest_due_slot_age_seconds: {
       help: 'Age of the oldest slot that is due and not measured, planned or not; 0 without one.',
       value: (open, at) => Math.max(...DUE.map((kind) => ageS(open[kind].since, at) ?? 0)),
     },
-    unknown_posts: {
-      help: 'Posts whose answer was lost and that are being looked for.',
-      value: ({ unknown_post }) => unknown_post.count,
-    },
-    held_posts: {
-      help: 'Posts that are ready and not sent, for a reason that status shows.',
-      value: ({ held_post }) => held_post.count,
-    },
-    refused_tasks: {
-      help: 'Tasks that the service refused for money or the account, and that are tried again.',
-      value: ({ refused_task }) => refused_task.count,
-    },
+    unknown_posts: countOf('unknown_post', 'Posts whose answer was lost and that are being looked for.'),
+    held_posts: countOf('held_post', 'Posts that are ready and not sent, for a reason that status shows.'),
+    refused_tasks: countOf(
+      'refused_task',
+      'Tasks that the service refused for money or the account, and that are tried again.',
+    ),
   },
   troubles: {
     not_posted: ({ held_post, refused_task }, { isHeld }) =>

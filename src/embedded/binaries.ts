@@ -42,7 +42,7 @@ export interface ProgramResult {
 export function runProgram(
   program: string,
   args: string[],
-  { account, quiet = false }: { account: Account | undefined; quiet?: boolean },
+  { account, quiet = false }: { account?: Account | undefined; quiet?: boolean } = {},
 ): Promise<ProgramResult> {
   return new Promise((resolve) => {
     const child = spawn(program, args, {
@@ -98,17 +98,13 @@ export async function reachableBinaries(folder: string, account: Account | undef
   if (probe.code === 0) return installed
 
   const root = dirname(dirname(installed.initdb))
-  const copy = join(folder, `programs-${await packageVersion(root)}`)
+  const { version }: { version: string } = JSON.parse(
+    await readFile(join(root, '..', 'package.json'), 'utf8'),
+  )
+  const copy = join(folder, `programs-${version}`)
   await access(copy).catch(() => copyPrograms(root, copy, account))
-  return {
-    initdb: join(copy, relative(root, installed.initdb)),
-    pgCtl: join(copy, relative(root, installed.pgCtl)),
-  }
-}
-
-async function packageVersion(root: string): Promise<string> {
-  const manifest: { version: string } = JSON.parse(await readFile(join(root, '..', 'package.json'), 'utf8'))
-  return manifest.version
+  const inCopy = (program: string) => join(copy, relative(root, program))
+  return { initdb: inCopy(installed.initdb), pgCtl: inCopy(installed.pgCtl) }
 }
 
 /** By renaming, so that a copy is whole or not there. The loser of a race uses the winner's. */
@@ -121,8 +117,6 @@ async function copyPrograms(root: string, copy: string, account: Account): Promi
 
 /** Makes the account the owner of the folder and of all that is in it. */
 export async function chownTo(account: Account, folder: string): Promise<void> {
-  const { code, errors } = await runProgram('chown', ['-R', `${account.uid}:${account.gid}`, folder], {
-    account: undefined,
-  })
+  const { code, errors } = await runProgram('chown', ['-R', `${account.uid}:${account.gid}`, folder])
   if (code !== 0) throw new Error(`chown of ${folder} failed: ${errors.trim()}`)
 }

@@ -193,8 +193,8 @@ async function removeUnfinished(entry: string): Promise<void> {
 }
 
 async function nobody(): Promise<Account> {
-  const user = await runProgram('id', ['-u', 'nobody'], { account: undefined })
-  const group = await runProgram('id', ['-g', 'nobody'], { account: undefined })
+  const user = await runProgram('id', ['-u', 'nobody'])
+  const group = await runProgram('id', ['-g', 'nobody'])
   if (user.code !== 0 || group.code !== 0) {
     throw new ConfigurationError(
       'PostgreSQL refuses to run as root, and there is no account nobody to run it: run as an ordinary ' +

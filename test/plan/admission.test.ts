@@ -62,6 +62,20 @@ describe('the queue', () => {
     assert.deepEqual(await planning.plannedKeywords(), ['urgent'])
   })
 
+  for (const whose of ['of the project', 'over all projects'])
+    test(`has what the budget ${whose} cut before all later ones, in pieces of any size`, async () => {
+      const isOwn = whose === 'of the project'
+      for (const pieceSlots of [4, 2, 1]) {
+        await planning.clear()
+        await planning.setBudget('a', { dailyMicros: isOwn ? 8400 : null })
+        await planning.watch('a', ['first'])
+        await planning.watch('a', ['huge'], { depth: 700 })
+        await planning.watch('a', ['second', 'third'])
+        await planning.plan(isOwn ? {} : { maxDayMicros: 8400 }, pieceSlots)
+        assert.deepEqual(await planning.plannedKeywords(), ['first'])
+      }
+    })
+
   test('who was not measured for longest goes first: with too little money all have a turn', async () => {
     const keywords = ['alpha', 'bravo', 'charlie', 'delta', 'echo']
     await planning.setBudget('a', { dailyMicros: 2400 })

@@ -6,7 +6,6 @@ import { lasting } from '../support/lasting.ts'
 import { endAttemptPauses } from '../support/ledger.ts'
 import { askedEnough, buy, clear, collect, collectPaused, tamper, watchKeywords } from '../support/stages.ts'
 import { createWorld } from '../support/world.ts'
-import { bend, buyTasks, openReceiver } from './receiving.ts'
 
 const world = lasting(() => createWorld({ sandbox: { callsPerMinute: 100_000 } }))
 afterEach(() => clear(world))
@@ -108,18 +107,6 @@ describe('a paid task whose answer cannot be used', () => {
     change = { status_code: 40501, result: null }
     await collect(world, { client })
     assert.deepEqual(await readPauses(), [1])
-  })
-
-  test('as a postback is answered, so that it does not come again, and asked for by its id', async (t) => {
-    const { deliver } = await openReceiver(t, world)
-    const [task] = await buyTasks(world, ['yoga'])
-    assert.ok(task !== undefined)
-    const answer = bend(task.answer, (sent) => {
-      sent.result[0].items[3] = null
-    })
-    assert.equal(await deliver(task, answer), 200)
-    assert.deepEqual(await readPauses(), [1])
-    assert.equal((await collectPaused(world)).stored, 1)
   })
 })
 

@@ -65,15 +65,6 @@ describe('a postback', () => {
     assert.equal(await countCaptures(world), 2, JSON.stringify(rows))
   })
 
-  test('closes its task with the money that comes back, as a fetched result does', async (t) => {
-    const { deliver } = await openReceiver(t, world)
-    const task = await buyOne('xqzvbnk', 700)
-    assert.equal(await deliver(task, task.answer), 200)
-    assert.deepEqual(await readMoney(world.db), { charge: 8400, refund: -7200 })
-    const [row] = await world.db.sql`select results_count, depth from ranking`
-    assert.deepEqual({ ...row }, { results_count: 0, depth: 700 })
-  })
-
   test('that comes again and again, at once and later, counts once', async (t) => {
     const { deliver, stored, batches } = await openReceiver(t, world)
     const task = await buyOne('xqzvbnk', 700)

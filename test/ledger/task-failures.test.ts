@@ -3,7 +3,6 @@ import { afterEach, beforeEach, describe, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { compressBody } from '../../src/collect/fetch.ts'
 import { deferResults, failResults, postAgain, rejectResults } from '../../src/ledger/task-failures.ts'
-import { countWaiting } from '../post/posting.ts'
 import { lasting } from '../support/lasting.ts'
 import { endAttemptPauses, readReservations } from '../support/ledger.ts'
 import { buy, clear, collect, watchKeywords } from '../support/stages.ts'
@@ -100,12 +99,6 @@ describe('a task that the store failed', () => {
     assert.deepEqual({ ...bought }, { state: 'posted', attempt: 2 })
   })
 
-  test('fails when it has had all its attempts', async () => {
-    assert.equal(await again(1), 0)
-    assert.equal((await readTask()).state, 'failed')
-    assert.deepEqual(await readGap(), { gap: 'failed', reason: '40101: It failed.' })
-  })
-
   test('fails when its slot is over: an answer would come too late', async () => {
     await world.db.sql`update task set slot_ends_at = storerank_now()`
     assert.equal(await again(3), 0)
@@ -127,26 +120,6 @@ describe('what has ended', () => {
     assert.deepEqual({ state, problem }, { state: 'collected', problem: null })
     const kept = await world.db.sql`select from rejected_result`
     assert.equal(kept.length, 0)
-  })
-
-  test('is not ended otherwise by a runner that could not read the result, and waited', async () => {
-    const bad = { serviceId, path: 'items', problem: 'Bad.', bodyGzip: compressBody(null) }
-    const { rejecting } = await world.db.begin(async (tx) => {
-      await tx`update task set state = 'collected', ended_at = clock_timestamp()`
-      const rejecting = world.db.begin((other) => rejectResults(other, [bad]))
-      await until('the other runner waits', async () => (await countWaiting(world)) === 1)
-      return { rejecting }
-    })
-    await rejecting
-    assert.equal((await readTask()).state, 'collected')
-    assert.equal((await world.db.sql`select from rejected_result`).count, 0)
-  })
-
-  test('keeps its money: what failed was paid for', async () => {
-    await world.db.begin((tx) => failResults(tx, [{ serviceId, statusCode: 40403, message: 'Expired.' }]))
-    const [row] = await world.db.sql`select sum(amount_micros)::int as micros from charge`
-    assert.equal(row?.micros, 1200)
-    assert.deepEqual(await readGap(), { gap: 'failed', reason: '40403: Expired.' })
   })
 
   test('leaves its gap beside the results of its function', async () => {

@@ -8,6 +8,7 @@ import {
   UnreadableError,
 } from '../errors.ts'
 import type { FetchItem } from '../ledger/hand-out.ts'
+import type { FailedResult, LaterResult, UnreadableResult } from '../ledger/task-failures.ts'
 import { OVERSIZED } from '../service/answer.ts'
 import type { AppDataClient } from '../service/client.ts'
 import { MAX_BODY_BYTES } from '../service/exchange.ts'
@@ -59,32 +60,14 @@ export type Fetched =
   | ({ readonly kind: 'reviews'; readonly reviews: AppReviewsResult | null } & Done)
   /** Raw pages, where nothing else is offered. */
   | ({ readonly kind: 'pages'; readonly html: RawPages } & Done)
-  | ({ readonly kind: 'failed' } & Failed)
+  | ({ readonly kind: 'failed' } & About<FailedResult>)
   /** 40101, 40103: may be posted again. */
-  | ({ readonly kind: 'store_failed' } & Failed)
-  | {
-      readonly kind: 'unreadable'
-      readonly item: FetchItem
-      readonly path: string
-      readonly problem: string
-      readonly bodyGzip: Buffer
-      /** The answer is about another task. */
-      readonly isIdDoubtful?: boolean
-    }
-  | {
-      readonly kind: 'later'
-      readonly item: FetchItem
-      readonly problem: string | null
-      readonly pauseMs: number
-      /** The service does not know the task. */
-      readonly isIdDoubtful?: boolean
-    }
+  | ({ readonly kind: 'store_failed' } & About<FailedResult>)
+  /** With a doubtful id, the answer is about another task, or the service does not know the task. */
+  | ({ readonly kind: 'unreadable'; readonly isIdDoubtful?: boolean } & About<UnreadableResult>)
+  | ({ readonly kind: 'later'; readonly isIdDoubtful?: boolean } & About<LaterResult>)
 
-interface Failed {
-  readonly item: FetchItem
-  readonly statusCode: number
-  readonly message: string
-}
+type About<Result> = { readonly item: FetchItem } & Omit<Result, 'serviceId'>
 
 /** 40401 for an id that the service itself gave: asking again is free, and the task may come back. */
 const TASK_NOT_FOUND = 40401

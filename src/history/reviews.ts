@@ -62,7 +62,8 @@ function timeOf(at: Date | null): number {
 async function upsertPart(tx: Transaction, reviews: readonly SeenReview[]): Promise<void> {
   const rows = reviews.map((review, place) => ({ ...review, place }))
   await tx`
-    insert into review as r (location_code, language_code, first_seen_at, last_seen_at, ${sql.columns(REVIEW)})
+    insert into review as r (location_code, language_code, first_seen_at, last_seen_at,
+      ${sql.columns(REVIEW)})
     select t.location_code, t.language_code, coalesce(s.first_seen_at, clock_timestamp()),
       coalesce(s.last_seen_at, clock_timestamp()), ${sql.columns(REVIEW, 's')}
     from ${sql.rows('s', rows, `${REVIEW}, ${SEEN}`)}

@@ -122,7 +122,7 @@ export async function dropStaleTasks(tx: Transaction, postId: string): Promise<v
     leaving as (
       select s.id, null::text as cut, ${describeUnsent(ownProblem)} as problem,
         case when s.status_code is null then null when s.is_over then ${describeUnsent(sql`s.problem`)}
-          else 'No watch asks for it any more, and it was not posted again after: ' || s.problem
+          else concat('No watch asks for it any more, and it was not posted again after: ', s.problem)
         end as failure
       from stale s
     ),
@@ -206,7 +206,7 @@ export async function dropTasksOverBudget(
     with ${overBudget(post, budget)},
     leaving as (
       select m.id, v.reason as cut, null::text as problem, case when m.status_code is not null
-        then 'No budget was left to post it again after: ' || m.problem end as failure
+        then concat('No budget was left to post it again after: ', m.problem) end as failure
       from mine m join verdict v using (id)
     ),
     ${leaveUnsent()}

@@ -60,8 +60,8 @@ export async function recoverTasks(
 }
 
 const LISTED = `
-  taskId uuid, attempt int, serviceId text, slot timestamptz, slotEndsAt timestamptz,
-  postedAt timestamptz, costMicros bigint, isDone boolean, store text, function text, subject text, category text,
+  taskId uuid, attempt int, serviceId text, slot timestamptz, slotEndsAt timestamptz, postedAt timestamptz,
+  costMicros bigint, isDone boolean, store text, function text, subject text, category text,
   locationCode int, languageCode text, priority int, depth int`
 
 /**
@@ -111,9 +111,10 @@ export async function dropTasksBoughtUnderAnotherId(tx: Transaction): Promise<vo
   await tx`
     with leaving as (
       select k.id, null::text as cut, null::text as problem, null::text as failure
-      from task k join listed l on l.target_id = k.target_id and l.slot = k.slot and l.task_id <> k.id
-      where k.state = 'planned'
-      order by k.id for update of k
+      from task k
+      where k.state = 'planned' and exists (
+        select from listed l where l.target_id = k.target_id and l.slot = k.slot and l.task_id <> k.id)
+      order by k.id for update
     ),
     ${leaveUnsent()}
     select`

@@ -44,7 +44,7 @@ export function toNumbers(fetched: Fetched, idOf: AppIds): SeenNumbers[] {
 /** Pure: an app's page, or what stands above its reviews, as a row of the history. */
 export function toSnapshot(fetched: Of<'snapshot' | 'reviews'>, idOf: AppIds): SnapshotCapture {
   const { item } = fetched
-  const result = fetched.kind === 'snapshot' ? fetched.info : fetched.reviews
+  const result = resultOf(fetched)
   const capture = captureOf(fetched, result)
   const app = result === null ? undefined : idOf(item.store, result.appId)
   if (result === null || app === undefined) return capture
@@ -144,20 +144,11 @@ function listedApps({ search }: Of<'ranking'>): RankedApp[] {
 /** Pure: every app that a result speaks of, for the dictionary. */
 export function appsOf(fetched: Fetched): SeenApps {
   const { store } = fetched.item
-  switch (fetched.kind) {
-    case 'ranking':
-      return { store, apps: listedApps(fetched) }
-    case 'snapshot': {
-      if (fetched.info === null) return { store, apps: [] }
-      const { appId, title, developer, icon, url } = fetched.info
-      return { store, apps: [{ appId, title, developer, icon, url }] }
-    }
-    case 'reviews': {
-      if (fetched.reviews === null) return { store, apps: [] }
-      const { appId, title } = fetched.reviews
-      return { store, apps: [{ appId, title, developer: null, icon: null, url: null }] }
-    }
-    default:
-      return { store, apps: [] }
-  }
+  if (fetched.kind === 'ranking') return { store, apps: listedApps(fetched) }
+  const isAbout = fetched.kind === 'snapshot' || fetched.kind === 'reviews'
+  const app = isAbout ? resultOf(fetched) : null
+  return { store, apps: app === null ? [] : [{ developer: null, icon: null, url: null, ...app }] }
 }
+
+const resultOf = (fetched: Of<'snapshot' | 'reviews'>) =>
+  fetched.kind === 'snapshot' ? fetched.info : fetched.reviews

@@ -105,17 +105,10 @@ async function storeInParts(deps: StoreDeps, batch: readonly Fetched[]): Promise
     if (!isDataError(error) || first === undefined) throw error
     if (batch.length === 1) return storeWhole(deps, [refuse(first, error)])
     const middle = batch.length >> 1
-    const [begin, end] = [
-      await storeInParts(deps, batch.slice(0, middle)),
-      await storeInParts(deps, batch.slice(middle)),
-    ]
-    return {
-      stored: begin.stored + end.stored,
-      failed: begin.failed + end.failed,
-      unreadable: begin.unreadable + end.unreadable,
-      postedAgain: begin.postedAgain + end.postedAgain,
-      later: begin.later + end.later,
-    }
+    const sum: Record<keyof StoredBatch, number> = await storeInParts(deps, batch.slice(0, middle))
+    const end = await storeInParts(deps, batch.slice(middle))
+    for (const key of Object.keys(sum) as (keyof StoredBatch)[]) sum[key] += end[key]
+    return sum
   }
 }
 
@@ -159,20 +152,15 @@ async function storeBatch(
       .filter((fetched): fetched is Extract<Fetched, { kind: K }> => fetched.kind === kind)
       .filter(({ item }) => !asked.has(item.serviceId))
       .map((fetched) => ({ ...fetched, serviceId: fetched.item.serviceId }))
-  const [rankings, reviews, pages] = [of('ranking'), of('reviews'), of('pages')]
-  const [failed, unreadable, later, storeFailed] = [
-    of('failed'),
-    of('unreadable'),
-    of('later'),
-    of('store_failed'),
-  ]
-  const toRow = (fetched: Parameters<typeof toSnapshot>[0]) => toSnapshot(fetched, ids)
-  const rows = rankings.map((fetched) => toRanking(fetched, ids))
+  const [failed, storeFailed] = [of('failed'), of('store_failed')]
+  const [unreadable, later, reviews] = [of('unreadable'), of('later'), of('reviews')]
+  const rankings = of('ranking').map((fetched) => toRanking(fetched, ids))
+  const snapshots = [...of('snapshot'), ...reviews].map((fetched) => toSnapshot(fetched, ids))
 
   const stored = new Set([
-    ...(await insertRankings(tx, rows)),
-    ...(await insertSnapshots(tx, [...of('snapshot'), ...reviews].map(toRow))),
-    ...(await insertPages(tx, pages.map(toPages))),
+    ...(await insertRankings(tx, rankings)),
+    ...(await insertSnapshots(tx, snapshots)),
+    ...(await insertPages(tx, of('pages').map(toPages))),
   ])
   await failResults(tx, failed)
   await rejectResults(tx, unreadable)

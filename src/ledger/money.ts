@@ -26,6 +26,13 @@ export function newCharges(relation: string): Statement {
   return sql`select project_id, at, kind, amount_micros as micros from ${sql.identifier(relation)}`
 }
 
+/** Sums of `micros` by `kind`, in the order of the columns of `spend`. */
+export const CHARGED_BY_KIND = sql`
+  coalesce(sum(micros) filter (where kind = 'charge'), 0) as charged,
+  coalesce(sum(micros) filter (where kind = 'refund'), 0) as refunded,
+  coalesce(sum(micros) filter (where kind = 'duplicate'), 0) as duplicate,
+  coalesce(sum(micros) filter (where kind = 'adjustment'), 0) as adjusted`
+
 /**
  * Common table expressions that add moves (project_id, at, kind, micros) to the totals of their days. `kind`
  * is reserved, or that of a charge. They lock nothing: the holder of the ledger's lock folds.
@@ -41,10 +48,7 @@ export function insertSpendChanges(...moves: readonly Statement[]): Statement {
       from (
         select project_id, at,
           coalesce(sum(micros) filter (where kind = 'reserved'), 0) as reserved,
-          coalesce(sum(micros) filter (where kind = 'charge'), 0) as charged,
-          coalesce(sum(micros) filter (where kind = 'refund'), 0) as refunded,
-          coalesce(sum(micros) filter (where kind = 'duplicate'), 0) as duplicate,
-          coalesce(sum(micros) filter (where kind = 'adjustment'), 0) as adjusted,
+          ${CHARGED_BY_KIND},
           count(*) filter (where kind = 'charge') as tasks
         from moved group by project_id, at
       ) m

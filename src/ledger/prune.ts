@@ -5,7 +5,7 @@
 import type { Database, SqlRunner, Transaction } from '../db/database.ts'
 import { oneRow } from '../db/one-row.ts'
 import { deleteInPieces, ROWS_AT_ONCE } from '../db/pieces.ts'
-import { type Statement, sql } from '../db/sql.ts'
+import { CHARGED_BY_KIND } from './money.ts'
 
 /** Of ended work. Longer than the service keeps any result. */
 export const KEEP_DAYS = 90
@@ -51,9 +51,6 @@ export async function pruneMoney(db: Database, keepMs: number | null, signal?: A
  * `spend` that begins at -infinity, so that the books still agree. Audits look back 32 days at most.
  */
 async function pruneCharges(tx: Transaction, keepMs: number): Promise<number> {
-  const [charged, refunded, duplicate, adjusted] = ['charge', 'refund', 'duplicate', 'adjustment'].map(
-    (kind) => sql`coalesce(sum(g.amount_micros) filter (where g.kind = ${kind}), 0)`,
-  ) as [Statement, Statement, Statement, Statement]
   const rows = await tx<{ pruned: number }[]>`
     with bound as (
       select date_trunc('day', storerank_now() - make_interval(secs => ${keepMs / 1000}::float8), 'UTC') as at
@@ -61,13 +58,12 @@ async function pruneCharges(tx: Transaction, keepMs: number): Promise<number> {
     gone as (
       delete from charge where ctid = any(array(
         select c.ctid from charge c where c.at < (select at from bound) limit ${ROWS_AT_ONCE}))
-      returning project_id, kind, amount_micros
+      returning project_id, kind, amount_micros as micros
     ),
     added as (
       insert into spend as s (scope, begins_at, ends_at, change_id, reserved_micros, charged_micros,
         refunded_micros, duplicate_micros, adjusted_micros, tasks_charged)
-      select d.scope, '-infinity', (select at from bound), 0, 0, ${charged}, ${refunded}, ${duplicate},
-        ${adjusted}, 0
+      select d.scope, '-infinity', (select at from bound), 0, 0, ${CHARGED_BY_KIND}, 0
       from gone g cross join lateral (values (0), (g.project_id)) d (scope) group by d.scope
       on conflict (scope, begins_at, change_id) do update set ends_at = greatest(s.ends_at, excluded.ends_at),
         charged_micros = s.charged_micros + excluded.charged_micros,

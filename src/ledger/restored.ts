@@ -95,11 +95,6 @@ export async function noteMoved(db: SqlRunner, place: string): Promise<void> {
       ${place}::text, utc_minute(clock_timestamp()))`
 }
 
-/** Ends the hold of a move. */
-export async function release(db: SqlRunner): Promise<void> {
-  await db`update ledger set recover_from = null, hold_reason = null`
-}
-
 /**
  * A copy of the files of a database differs by its server, which has started since, and by its address. Where
  * a runner at a known address comes after one at a new one, it was no copy.
@@ -160,7 +155,7 @@ export async function holdForRecovery(db: SqlRunner, from: Date, reason: string)
       hold_reason = coalesce(hold_reason, ${reason})`
 }
 
-/** Everything that was posted before is known now; null ends the recovery, and posting goes on. */
+/** Everything that was posted before is known now; null ends any hold, and posting goes on. */
 export async function advanceRecovery(db: SqlRunner, to: Date | null): Promise<void> {
   await db`
     update ledger set recover_from = ${to}::timestamptz,

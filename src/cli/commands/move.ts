@@ -7,7 +7,7 @@ import type { Database } from '../../db/database.ts'
 import { describeForeign, dumpDatabase } from '../../embedded/dump.ts'
 import { restoreDatabase } from '../../embedded/restore.ts'
 import { ConfigurationError } from '../../errors.ts'
-import { holdForMove, noteMoved, recordOrigin, release } from '../../ledger/restored.ts'
+import { advanceRecovery, holdForMove, noteMoved, recordOrigin } from '../../ledger/restored.ts'
 import { countOf } from '../../text/words.ts'
 import { command } from '../command.ts'
 import { openDatabaseSession } from '../database-session.ts'
@@ -75,12 +75,12 @@ async function moveRows(source: Database, db: Database) {
   const tell = (tables: readonly string[]) => warnings.push(describeForeign(tables))
   const rows = dumpDatabase(source.url, packageJson.version, tell)
   const moved = await restoreDatabase(db.url, rows).catch(async (error) => {
-    if (error instanceof ConfigurationError) await release(source.sql)
+    if (error instanceof ConfigurationError) await advanceRecovery(source.sql, null)
     throw error
   })
   await noteMoved(source.sql, db.place)
   await db.begin(async (tx) => {
-    await release(tx)
+    await advanceRecovery(tx, null)
     await recordOrigin(tx)
   })
   return { ...moved, warnings }

@@ -1,21 +1,20 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { afterEach, describe, test } from 'node:test'
-import { gunzipSync, gzipSync } from 'node:zlib'
+import { gzipSync } from 'node:zlib'
 import { handOutReady } from '../../src/collect/enqueue-results.ts'
 import { claimPost } from '../../src/post/claim.ts'
 import { settlePost } from '../../src/post/settle.ts'
 import { countStates, depsOf, planPost, readMoney } from '../post/posting.ts'
 import { lasting } from '../support/lasting.ts'
-import { askedEnough, clear, fetchItems, handOut, store } from '../support/stages.ts'
-import { createWorld, until } from '../support/world.ts'
+import { clear, fetchItems, handOut, store } from '../support/stages.ts'
+import { createWorld } from '../support/world.ts'
 import {
   type BoughtTask,
   bend,
   buyTasks,
   buyUnread,
   countCaptures,
-  holdTable,
   openReceiver,
   readAnswer,
 } from './receiving.ts'
@@ -24,7 +23,7 @@ const world = lasting(() => createWorld({ sandbox: { callsPerMinute: 100_000 } }
 afterEach(() => clear(world))
 
 const OTHER_TAG = `${'0'.repeat(8)}-0000-7000-8000-${'0'.repeat(12)}.1`
-const REFUSED = 'https://refused.example.com'
+const _REFUSED = 'https://refused.example.com'
 // biome-ignore lint/suspicious/noExplicitAny: a test bends an answer into any shape.
 const untag = (sent: any) => {
   delete sent.data.tag
@@ -145,35 +144,6 @@ describe('a postback', () => {
 })
 
 describe('a postback that brings no result', () => {
-  test('that can be stored fails alone among others of its batch, with its body kept', async (t) => {
-    const { sql } = world.db
-    await sql.unsafe(`alter table target add constraint target_refused check (check_url <> '${REFUSED}')`)
-    t.after(() => sql`alter table target drop constraint target_refused`)
-    const { deliver } = await openReceiver(t, world)
-    const tasks = await buyTasks(world, keywordsOf(20))
-    await askedEnough(world)
-    const answers = tasks.map(({ answer }, index) =>
-      bend(answer, (sent) => {
-        if (tasks[index]?.keyword === 'yoga 7') sent.result[0].items = {}
-        if (tasks[index]?.keyword === 'yoga 13') sent.result[0].check_url = REFUSED
-      }),
-    )
-    const hold = await holdTable(world, 'ranking')
-    const delivered = tasks.map((task, index) => deliver(task, answers[index] ?? ''))
-    await until('a batch waits', async () => (await hold.waiters()) > 0)
-    await hold.release()
-    assert.deepEqual(new Set(await Promise.all(delivered)), new Set([200]))
-    assert.deepEqual(await countStates(world.db), { collected: 18, failed: 2 })
-    const kept = await sql`select path, body_gzip from rejected_result order by path`
-    assert.deepEqual(
-      kept.map(({ path, body_gzip }) => [path, JSON.parse(gunzipSync(body_gzip).toString()).keyword]),
-      [
-        ['items', 'yoga 7'],
-        ['target_refused', 'yoga 13'],
-      ],
-    )
-  })
-
   const outcomes: [code: number, status: number, states: object][] = [
     [40602, 503, { posted: 1 }],
     [50000, 503, { posted: 1 }],

@@ -3,24 +3,13 @@
  */
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'node:test'
-import { gunzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import type { Fetched } from '../../src/collect/fetch.ts'
 import { openDatabase } from '../../src/db/database.ts'
 import { mergeReviews, type SeenReview, upsertReviews } from '../../src/history/reviews.ts'
 import { countWaiting } from '../post/posting.ts'
 import { lasting } from '../support/lasting.ts'
-import {
-  askedEnough,
-  buy,
-  clear,
-  collect,
-  fetchItems,
-  handOut,
-  store,
-  tamper,
-  watch,
-} from '../support/stages.ts'
+import { buy, clear, collect, fetchItems, handOut, store, tamper, watch } from '../support/stages.ts'
 import { createWorld, until } from '../support/world.ts'
 
 const APP = '1480010017'
@@ -116,44 +105,6 @@ describe('the reviews of an app', () => {
     )
   })
 
-  test('that were edited are what they were last, and those that went stay', async () => {
-    const fetched = await fetchReviews()
-    const { reviews } = fetched
-    assert.ok(reviews !== null)
-    await store(world, [fetched])
-    const [gone, edited, ...others] = reviews.items
-    assert.ok(gone !== undefined && edited !== undefined)
-    const tomorrow = new Date((reviews.datetime?.getTime() ?? 0) + 86_400_000)
-    const rewritten = { ...edited, title: 'I was wrong', rating: { ...edited.rating, value: 5 } }
-    await world.db.sql`update task set state = 'posted'`
-    await store(world, [
-      { ...fetched, reviews: { ...reviews, datetime: tomorrow, items: [rewritten, ...others] } } as Fetched,
-    ])
-    assert.equal(await countReviews(), 60)
-    const rows = await world.db.sql`
-      select review_id, title, rating, first_seen_at, last_seen_at from review
-      where review_id in (${gone.id}, ${edited.id}) order by review_id = ${edited.id}`
-    assert.deepEqual(
-      [...rows],
-      [
-        {
-          review_id: gone.id,
-          title: gone.title,
-          rating: gone.rating?.value,
-          first_seen_at: reviews.datetime,
-          last_seen_at: reviews.datetime,
-        },
-        {
-          review_id: edited.id,
-          title: 'I was wrong',
-          rating: 5,
-          first_seen_at: reviews.datetime,
-          last_seen_at: tomorrow,
-        },
-      ],
-    )
-  })
-
   test('lose what Postgres cannot hold, and nothing else', async (t) => {
     await buy(world)
     const { client } = await tamper(t, world, (path, body) => {
@@ -164,31 +115,6 @@ describe('the reviews of an app', () => {
     const rows = await world.db.sql`select title, text from review where title = 'ab'`
     assert.deepEqual([...rows], [{ title: 'ab', text: 'lone \ufffd' }])
     assert.equal(await countReviews(), 60)
-  })
-
-  test('of a result that the database refuses are kept with it; the next one is stored', async () => {
-    await watch(world, 'app_watch', { store: 'ios_store', app_id: '1480010025', reviews: true })
-    await buy(world)
-    await askedEnough(world)
-    const fetched = await fetchItems(world, await handOut(world))
-    const bent = fetched.map((one) => {
-      if (one.kind !== 'reviews' || one.reviews?.appId !== APP) return one
-      const items = one.reviews.items.map((item, index) =>
-        index === 7
-          ? { ...item, rating: { ratingType: null, value: 1e300, votesCount: null, ratingMax: null } }
-          : item,
-      )
-      return { ...one, reviews: { ...one.reviews, items } }
-    })
-    const { stored, unreadable } = await store(world, bent)
-    assert.deepEqual([stored, unreadable], [1, 1])
-    const [kept] = await world.db.sql`select problem, body_gzip from rejected_result`
-    assert.match(kept?.problem, /^The database refused the result \(22003\)/)
-    assert.equal(JSON.parse(gunzipSync(kept?.body_gzip).toString()).items[7].rating.value, 1e300)
-    const apps = await world.db.sql`select distinct a.app_id from review r join app a on a.id = r.app`
-    assert.deepEqual([...apps], [{ app_id: '1480010025' }])
-    const gaps = await world.db.sql`select gap from app_snapshot where gap is not null`
-    assert.deepEqual([...gaps], [{ gap: 'failed' }])
   })
 })
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, afterEach, before, describe, test } from 'node:test'
+import { afterEach, describe, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { compressBody, type Fetched } from '../../src/collect/fetch.ts'
 import { openDatabase, type Transaction } from '../../src/db/database.ts'
@@ -9,23 +9,11 @@ import { createDictionary } from '../../src/history/dictionary.ts'
 import { type FinishBatch, storeFetched } from '../../src/history/store.ts'
 import type { QueueJob } from '../../src/queue/queue.ts'
 import { countWaiting } from '../post/posting.ts'
-import {
-  askedEnough,
-  buy,
-  clear,
-  collect,
-  fetchItems,
-  handOut,
-  store,
-  watchKeywords,
-} from '../support/stages.ts'
-import { createWorld, until, type World } from '../support/world.ts'
+import { lasting } from '../support/lasting.ts'
+import { askedEnough, buy, clear, fetchItems, handOut, store, watchKeywords } from '../support/stages.ts'
+import { createWorld, until } from '../support/world.ts'
 
-let world: World
-before(async () => {
-  world = await createWorld({ sandbox: { callsPerMinute: 100_000 } })
-})
-after(() => world.close())
+const world = lasting(() => createWorld({ sandbox: { callsPerMinute: 100_000 } }))
 afterEach(() => clear(world))
 
 const numbered = (word: string, count: number) =>
@@ -357,32 +345,4 @@ test('a batch locks its tasks in the order of their ids, so that two batches can
     await tx`select from task where id = ${last?.id ?? ''} for update nowait`
   })
   await storing
-})
-
-test('slots on both sides of a month are stored by one batch, in partitions made on demand', async () => {
-  await world.close()
-  world = await createWorld({ now: '2026-01-31 12:00+00' })
-  await watchKeywords(world, ['yoga', 'chess'], { depth: 3 })
-  await buy(world)
-  await world.setNow('2026-02-01 12:00+00')
-  const february = openDatabase(world.db.url)
-  await buy(world, { db: february })
-  await february.close()
-  const partitions = () => world.db.sql<{ name: string }[]>`
-    select inhrelid::regclass::text as name from pg_inherits where inhparent = 'ranking'::regclass order by 1`
-  assert.deepEqual([...(await partitions())], [])
-
-  assert.equal((await collect(world)).stored, 4)
-  assert.deepEqual([...(await partitions())], [{ name: 'ranking_202601' }, { name: 'ranking_202602' }])
-  const rows = await world.db.sql`
-    select tableoid::regclass::text as part, count(*) as captures,
-      to_char(min(slot) at time zone 'UTC', 'YYYY-MM-DD') as day
-    from ranking group by 1 order by 1`
-  assert.deepEqual(
-    [...rows],
-    [
-      { part: 'ranking_202601', captures: 2, day: '2026-01-31' },
-      { part: 'ranking_202602', captures: 2, day: '2026-02-01' },
-    ],
-  )
 })

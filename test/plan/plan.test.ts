@@ -1,11 +1,9 @@
 /** Planning: what is due becomes a task once, whoever plans and however many at the same moment. */
 import assert from 'node:assert/strict'
-import { randomUUID } from 'node:crypto'
 import { before, beforeEach, describe, test } from 'node:test'
 import type { Database } from '../../src/db/database.ts'
 import { sql } from '../../src/db/sql.ts'
 import { planDueTasks } from '../../src/plan/plan.ts'
-import { claimPost } from '../../src/post/claim.ts'
 import { lasting } from '../support/lasting.ts'
 import { readReservations } from '../support/ledger.ts'
 import { createPlanning } from '../support/planning.ts'
@@ -225,30 +223,5 @@ describe('a plan', () => {
     assert.equal((await planning.preview(BUDGET)).cut, 12)
     for (const table of ['task', 'post', 'charge', 'due_slot'])
       assert.equal((await planning.db.sql`select from ${sql.identifier(table)}`).count, 0, table)
-  })
-
-  test('of what nobody watches any more is dropped before it is sent, and its money is free', async () => {
-    await planning.watch('a', ['yoga', 'zen'])
-    let postId = ''
-    await planDueTasks(planning.db, BUDGET, async (_tx, [id = '']) => {
-      postId = id
-    })
-    await planning.db.sql`delete from keyword_watch where keyword = 'yoga'`
-    const window = { callsPerMinute: 100, maxConcurrentRequests: 10, runner: 'test' }
-    const claim = await claimPost(planning.db, postId, randomUUID(), {
-      budget: BUDGET,
-      window,
-      postbackUrl: null,
-    })
-    assert.ok(claim.kind === 'claimed')
-    assert.deepEqual(
-      claim.post.tasks.map(({ subject }) => subject),
-      ['zen'],
-    )
-    const reserved = await readReservations(planning.db.sql)
-    assert.deepEqual(
-      reserved.map(({ micros }) => micros),
-      [1200],
-    )
   })
 })

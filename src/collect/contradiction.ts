@@ -63,44 +63,44 @@ type Asked = NonNullable<FetchItem['asked']>
 /** By the names of the fields on the wire. What is beyond a smaller depth would not be in the answer. */
 function rulesOf(item: FetchItem, asked: Asked): Readonly<Record<string, Rule>> {
   const category = splitCategory(asked.category)
-  const sameFunction: Rule = {
-    asked: item.function,
-    isOther: (said) => SERVICE_FUNCTIONS.some((name) => name === said && name !== item.function),
-  }
+  const sameFunction = unlike(
+    item.function,
+    (said) => SERVICE_FUNCTIONS.find((name) => name === said) ?? null,
+  )
   return {
     tag: {
       asked: `${asked.taskId}.${asked.attempt}`,
       isOther: (said) => typeof said === 'string' && said !== '' && !isTagOf(asked, said),
     },
-    id: {
-      asked: item.serviceId,
-      isOther: (said) => typeof said === 'string' && said !== item.serviceId,
-    },
+    id: unlike(item.serviceId, (said) => (typeof said === 'string' ? said : null)),
     api: exactly('app_data'),
     function: sameFunction,
     // Of reviews and raw pages; those of a search say "organic".
     type: sameFunction,
-    se: {
-      asked: item.store,
-      isOther: (said) => (storeOfName(said) ?? item.store) !== item.store,
-    },
-    se_domain: {
-      asked: item.store,
-      isOther: (said) => (storeOfDomain(said) ?? item.store) !== item.store,
-    },
+    se: unlike(item.store, storeOfName),
+    se_domain: unlike(item.store, storeOfDomain),
     ...subjectRules(item, asked.subject),
     ...(category.category !== undefined && { app_category: exactly(category.category) }),
     ...(category.ageRating !== undefined && { age_rating: exactly(category.ageRating) }),
-    location_code: {
-      asked: asked.locationCode,
-      isOther: (said) => (readCode(said) ?? asked.locationCode) !== asked.locationCode,
-    },
+    location_code: unlike(asked.locationCode, readCode),
     language_code: exactly(asked.languageCode),
     depth: {
       asked: item.depth ?? 0,
       isOther: (said) => (readCode(said) ?? Number.POSITIVE_INFINITY) < (item.depth ?? 0),
     },
   }
+}
+
+/** @param read what a value says; null: nothing */
+function unlike<T extends string | number>(asked: T, read: (said: unknown) => T | null): Rule {
+  return { asked, isOther: (said) => (read(said) ?? asked) !== asked }
+}
+
+function exactly(asked: string): Rule {
+  return unlike(asked, (said) => {
+    const text = Number.isSafeInteger(said) ? String(said) : said
+    return typeof text === 'string' && text !== '' ? text : null
+  })
 }
 
 function storeOfDomain(said: unknown): Store | null {
@@ -125,16 +125,6 @@ function subjectRules({ store, function: fn }: FetchItem, subject: string): Read
       return { app_id: exactly(subject) }
     case 'app_reviews':
       return { app_id: exactly(subject), sort_by: exactly(NEWEST_FIRST[store]) }
-  }
-}
-
-function exactly(asked: string): Rule {
-  return {
-    asked,
-    isOther: (said) => {
-      const text = Number.isSafeInteger(said) ? String(said) : said
-      return typeof text === 'string' && text !== '' && text !== asked
-    },
   }
 }
 

@@ -8,16 +8,6 @@ import type { Logger } from '../log.ts'
 
 const LINES_AT_ONCE = 20
 
-interface FailedTask {
-  readonly taskId: string
-  readonly serviceId: string | null
-  readonly postId: string | null
-  readonly statusCode: number | null
-  readonly problem: string | null
-  /** The field that breaks the contract, of a rejected result. */
-  readonly path: string | null
-}
-
 /** Logs those tasks of a post, or with these ids at the service, that have failed. */
 export function logFailedTasks(
   db: SqlRunner,
@@ -26,7 +16,7 @@ export function logFailedTasks(
 ): Promise<void> {
   const which =
     'postId' in of ? sql`k.post_id = ${of.postId}` : sql`k.service_id = any(${of.serviceIds}::text[])`
-  const read = () => db<(FailedTask & Counted)[]>`
+  const read = () => db<(Counted & { path: string | null })[]>`
     select k.id as "taskId", k.service_id as "serviceId", k.post_id as "postId",
       k.status_code as "statusCode", k.problem, r.path, count(*) over () as total
     from task k left join rejected_result r on r.task_id = k.id

@@ -2,7 +2,13 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { compressBody } from '../../src/collect/fetch.ts'
-import { deferResults, failResults, postAgain, rejectResults } from '../../src/ledger/task-failures.ts'
+import {
+  deferResults,
+  failResults,
+  giveUpResults,
+  postAgain,
+  rejectResults,
+} from '../../src/ledger/task-failures.ts'
 import { lasting } from '../support/lasting.ts'
 import { endAttemptPauses, readReservations } from '../support/ledger.ts'
 import { buy, clear, collect, watchKeywords } from '../support/stages.ts'
@@ -151,6 +157,17 @@ describe('what has ended', () => {
     const reason = '40403: The service gave no reason; `storerank api appendix/errors` lists its codes.'
     assert.deepEqual(await readGap(), { gap: 'failed', reason })
   })
+})
+
+test('a result that the service keeps no longer is given up, and its slot says the last answer', async () => {
+  const { sql } = world.db
+  await sql`update task set posted_at = posted_at - interval '31 days', problem = '40401: Task Not Found.'`
+  assert.equal(await giveUpResults(sql), 0)
+  await sql`update task set posted_at = posted_at - interval '2 days'`
+  assert.equal(await giveUpResults(sql), 1)
+  const reason =
+    'Its result did not come while the service keeps results. The last answer was: 40401: Task Not Found.'
+  assert.deepEqual(await readGap(), { gap: 'failed', reason })
 })
 
 describe('what is put off', () => {

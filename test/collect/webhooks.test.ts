@@ -23,7 +23,6 @@ const world = lasting(() => createWorld({ sandbox: { callsPerMinute: 100_000 } }
 afterEach(() => clear(world))
 
 const OTHER_TAG = `${'0'.repeat(8)}-0000-7000-8000-${'0'.repeat(12)}.1`
-const _REFUSED = 'https://refused.example.com'
 // biome-ignore lint/suspicious/noExplicitAny: a test bends an answer into any shape.
 const untag = (sent: any) => {
   delete sent.data.tag

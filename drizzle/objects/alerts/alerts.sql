@@ -169,6 +169,7 @@ language plpgsql security definer set search_path = public, pg_temp as $$
 declare
   kind record;
   refusal record;
+  usual jsonb := '{"role": "own", "direction": "any", "compared_with": "1 day"}';
 begin
   select * into kind from alert_kind k where k.name = new.kind;
   select * into refusal
@@ -180,24 +181,17 @@ begin
       'It is ' || (select string_agg(name, ', ') from alert_kind) || '.' as hint
     where kind.name is null
     union all
-    select 2, 'column_of_kind', format('%s is %s, which a rule of the kind %s does not take.', c.name,
-        shown_value(to_jsonb(new) -> c.name), kind.name),
-      case when c.name <> c.taken_with and 'compared_with' = any(kind.takes)
+    select 2, 'column_of_kind', format('%s is %s, which a rule of the kind %s does not take.', c.key,
+        shown_value(c.value), kind.name),
+      case when c.key = 'compared_with' and c.key = any(kind.takes)
         then 'Write 1 day, 7 days or 30 days.'
-        else format('Take %s out. It takes %s.', c.name,
+        else format('Take %s out. It takes %s.', c.key,
           coalesce(nullif(array_to_string(kind.takes, ', '), ''), 'none but those that every rule has')) end
-    from (values
-      ('store', 'store', new.store is not null), ('app_id', 'app_id', new.app_id is not null),
-      ('role', 'role', new.role <> 'own'), ('keyword', 'keyword', new.keyword is not null),
-      ('tag', 'tag', new.tag is not null), ('direction', 'direction', new.direction <> 'any'),
-      ('threshold', 'threshold', new.threshold is not null),
-      ('threshold_11_to_30', 'threshold_11_to_30', new.threshold_11_to_30 is not null),
-      ('threshold_beyond', 'threshold_beyond', new.threshold_beyond is not null),
-      ('top', 'top', new.top is not null),
-      ('compared_with', 'compared_with', new.compared_with <> '1 day'),
-      ('compared_with', 'base', new.compared_with in ('best', 'base'))
-    ) c (name, taken_with, is_given)
-    where c.is_given and c.taken_with <> all(kind.takes)
+    from jsonb_each(to_jsonb(new)) c
+    where c.key in (select unnest(k.takes) from alert_kind k)
+      and c.value <> coalesce(usual -> c.key, 'null')
+      and case when new.compared_with in ('best', 'base') and c.key = 'compared_with' then 'base'
+        else c.key end <> all(kind.takes)
     union all
     select 3, 'column_needed_by_kind', format('A rule of the kind %s needs %s.', kind.name, n.name),
       case n.name when 'threshold' then 'It counts ' || kind.threshold_counts || '.'

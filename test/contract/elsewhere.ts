@@ -16,12 +16,6 @@ const ELSEWHERE: Readonly<Record<string, readonly (readonly [row: string, test: 
     ],
     ['40101_and_40102', 'that the store failed is posted again, each attempt in the ledger, until the last'],
   ],
-  'test/collect/give-up.test.ts': [
-    [
-      'retention_of_advanced_app_searches_and_app_list',
-      'a result that the service has no longer is given up, and its slot says the last answer',
-    ],
-  ],
   'test/history/captures.test.ts': [
     ['tasks_error_cost_tasks_count', 'are not taken from the cost that a result names'],
     ['refunds', 'leave what the service charged, for any keyword, depth and priority in both stores'],
@@ -30,6 +24,12 @@ const ELSEWHERE: Readonly<Record<string, readonly (readonly [row: string, test: 
     [
       'advanced_results_of_android_store',
       'what is offered as raw pages only is kept, and measured as html_only',
+    ],
+  ],
+  'test/ledger/task-failures.test.ts': [
+    [
+      'retention_of_advanced_app_searches_and_app_list',
+      'a result that the service keeps no longer is given up, and its slot says the last answer',
     ],
   ],
   'test/plan/budget.test.ts': [

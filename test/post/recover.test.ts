@@ -25,8 +25,8 @@ describe('a database that was restored from an older copy', () => {
   test('pays for nothing again: it has the books of the service, the history of the original', async () => {
     const original = await service.openTestDatabase()
     await service.watch(original)
-    // With dumps, in the proofs, a month with a backup on day 20; else a week.
-    const [backupDay, lastDay] = (await findPrograms(original)) === null ? [3, 7] : [20, 30]
+    // With dumps, in the proofs, a month with a backup on day 20; else five days.
+    const [backupDay, lastDay] = (await findPrograms(original)) === null ? [2, 5] : [20, 30]
     for (let day = 0; day < backupDay; day += 1) await service.liveDay(original)
     // The copy is made while some tasks are planned, and others are posted and not collected.
     const planned = await service.at(original, service.plan)
@@ -67,7 +67,7 @@ describe('a database that was restored from an older copy', () => {
     await service.watch(original)
     await service.liveDay(original)
     const restored = await service.copy(original)
-    for (let day = 1; day < 6; day += 1) await service.liveDay(original)
+    for (let day = 1; day < 4; day += 1) await service.liveDay(original)
     const stopping = new AbortController()
     const options = { ...RECOVER, signal: stopping.signal, onProgress: () => stopping.abort() }
     await assert.rejects(service.at(restored, (db) => recoverForgottenTasks(db, service.client, options)))

@@ -10,7 +10,6 @@ import { createDictionary } from '../../src/history/dictionary.ts'
 import { storeFetched } from '../../src/history/store.ts'
 import type { FetchItem } from '../../src/ledger/hand-out.ts'
 import { planDueTasks } from '../../src/plan/plan.ts'
-import { sweepPosts } from '../../src/post/reconcile.ts'
 import { type RecoveredTasks, recoverForgottenTasks } from '../../src/post/recover.ts'
 import type { FaultSettingsInput } from '../../src/sandbox/faults.ts'
 import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts'
@@ -22,6 +21,7 @@ import { putFaults } from '../support/faults.ts'
 import { readSpendDifferences, rememberPrices } from '../support/ledger.ts'
 import { workUntilSent } from '../support/stages.ts'
 import { LOGIN } from '../support/world.ts'
+import { sweep as sweepPlanned } from './posting.ts'
 
 export const DAY_MS = 86_400_000
 /** The list has tags for a month. */
@@ -41,12 +41,8 @@ export function useService() {
 
   beforeEach(async () => {
     presentMs = BEGIN_MS
-    sandbox = await startSandbox({
-      now: () => presentMs,
-      readyMs: 0,
-      readyListsPerMinute: 1000,
-      idListsPerMinute: 1000,
-    })
+    const limits = { readyListsPerMinute: 1000, idListsPerMinute: 1000 }
+    sandbox = await startSandbox({ now: () => presentMs, readyMs: 0, ...limits })
     client = new AppDataClient({ ...LOGIN, baseUrl: sandbox.url })
   })
 
@@ -94,15 +90,9 @@ export function useService() {
 
   async function post(db: Database, postIds: readonly string[], through = client): Promise<void> {
     const window = { callsPerMinute: 2000, maxConcurrentRequests: 30, runner: 'test' }
-    const deps = {
-      db,
-      client: through,
-      window,
-      log: pino({ level: 'silent' }),
-      budget: BUDGET,
-      overdueAfterMs: 60_000,
-    }
-    for (const postId of postIds) await workUntilSent({ ...deps, postbackUrl: null }, postId, SIGNAL)
+    const told = { log: pino({ level: 'silent' }), overdueAfterMs: 60_000, postbackUrl: null }
+    const deps = { db, client: through, window, budget: BUDGET, ...told }
+    for (const postId of postIds) await workUntilSent(deps, postId, SIGNAL)
   }
 
   async function collect(db: Database): Promise<void> {
@@ -187,11 +177,7 @@ export function useService() {
     return rows.map((row) => JSON.stringify(row)).sort()
   }
 
-  async function sweep(db: Database): Promise<string[]> {
-    const postIds: string[] = []
-    await sweepPosts(db, async (_tx, ids) => void postIds.push(...ids))
-    return postIds
-  }
+  const sweep = async (db: Database) => (await sweepPlanned({ db })).enqueued
 
   async function recover(db: Database): Promise<RecoveredTasks> {
     const found = await recoverForgottenTasks(db, client, { ...RECOVER, signal: SIGNAL })

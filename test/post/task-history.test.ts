@@ -30,7 +30,7 @@ function makeHistory(tasks: number, finishBetweenPages: number) {
   return { client: { listTaskIds } as unknown as AppDataClient, countPages: () => pages }
 }
 
-for (const finishBetweenPages of [0, 100, 700, 5_000]) {
+for (const finishBetweenPages of [0, 700]) {
   test(
     `200,000 tasks are seen, each once, within the time of the job, while ${finishBetweenPages} finish ` +
       'from page to page',

@@ -21,8 +21,7 @@ import {
   toCreated,
 } from '../post/task-history.ts'
 import type { AppDataClient } from '../service/client.ts'
-import type { TaskIdRow } from '../service/task-ids.ts'
-import { type Compared, compareBooks, type ListedTask } from './compare.ts'
+import { type Compared, compareBooks, keepListed, type ListedTask } from './compare.ts'
 
 const HOUR_MS = 3_600_000
 /** So old is a check that is made again before posts wait for it. */
@@ -167,9 +166,4 @@ async function recordListed(
   const forgotten = lastChargeAt === null ? [] : await findForgotten(db.sql, installation, uncharged)
   if (forgotten.length > 0) await holdForRecovery(db.sql, from, describeForgotten(from))
   return recorded
-}
-
-function keepListed(row: TaskIdRow): ListedTask {
-  const { id, datetimePosted, datetimeDone, costMicros, tag, url } = row
-  return { id, datetimePosted, datetimeDone, costMicros, tag, url }
 }

@@ -9,11 +9,12 @@ import { parseTag } from '../ledger/tag.ts'
 import type { Range } from '../post/task-history.ts'
 import type { TaskIdRow } from '../service/task-ids.ts'
 
-/** In memory: a day may have 200,000 rows. */
-export type ListedTask = Pick<
-  TaskIdRow,
-  'id' | 'datetimePosted' | 'datetimeDone' | 'costMicros' | 'tag' | 'url'
->
+export type ListedTask = ReturnType<typeof keepListed>
+
+/** What is kept of a row in memory: a day may have 200,000. */
+export function keepListed({ id, datetimePosted, datetimeDone, costMicros, tag, url }: TaskIdRow) {
+  return { id, datetimePosted, datetimeDone, costMicros, tag, url }
+}
 
 export interface Compared {
   /** Tasks whose adjustment is new or has changed. */
@@ -50,11 +51,8 @@ export async function compareBooks(
 
 async function fillListed(tx: Transaction, slices: Iterable<readonly ListedTask[]>): Promise<void> {
   await tx`
-    create temporary table audit_listed (
-      service_id text primary key, posted_at timestamptz not null, is_done boolean not null,
-        cost_micros bigint,
-      tag text, task_id uuid, path text
-    ) on commit drop`
+    create temporary table audit_listed (service_id text primary key, posted_at timestamptz not null,
+      is_done boolean not null, cost_micros bigint, tag text, task_id uuid, path text) on commit drop`
   for (const slice of slices) {
     await tx`
       insert into audit_listed
@@ -89,14 +87,14 @@ async function findDifferences(tx: Transaction, { from, to }: Range, aheadMs: nu
     create temporary table audit_found on commit drop as
     with listed as (select * from audit_listed where posted_at >= ${from} and posted_at < ${to}),
     charged as materialized (
-      select c.service_id, c.target_id, c.slot, (sum(c.amount_micros)
-        filter (where c.kind <> 'adjustment'))::bigint as micros,
+      select c.service_id, c.target_id, c.slot,
+        (sum(c.amount_micros) filter (where c.kind <> 'adjustment'))::bigint as micros,
         coalesce(sum(c.amount_micros) filter (where c.kind = 'adjustment'), 0)::bigint as adjusted_micros
       from charge c where c.service_id = any(array(select service_id from listed)) group by 1, 2, 3
     ),
     booked as (
-      select l.*, c.target_id, c.slot, c.micros, c.adjusted_micros from listed l join charged c
-        using (service_id)
+      select l.*, c.target_id, c.slot, c.micros, c.adjusted_micros
+      from listed l join charged c using (service_id)
     ),
     unlisted as (
       select * from charge c
@@ -104,12 +102,12 @@ async function findDifferences(tx: Transaction, { from, to }: Range, aheadMs: nu
         and not exists (select from audit_listed l where l.service_id = c.service_id)
     ),
     unlisted_task as (
-      select k.id, k.service_id, k.post_id from task k where k.service_id
-        = any(array(select service_id from unlisted))
+      select k.id, k.service_id, k.post_id from task k
+      where k.service_id = any(array(select service_id from unlisted))
     ),
     their_post as materialized (
-      select p.id, p.send_before from post p where p.id = any(array(select distinct post_id
-        from unlisted_task))
+      select p.id, p.send_before from post p
+      where p.id = any(array(select distinct post_id from unlisted_task))
     )
     select 'cost' as kind, b.service_id, b.posted_at, b.path, b.tag, coalesce(
         (select k.id from task k where k.service_id = b.service_id),
@@ -155,16 +153,14 @@ async function recordDifferences(tx: Transaction, { from, to }: Range): Promise<
         select from audit_found f where f.service_id = d.service_id and f.service_micros = f.our_micros)
       else not exists (select from audit_found f where f.service_id = d.service_id) end`
   await tx`
-    insert into audit_difference (kind, service_id, posted_at, path, tag, task_id, tasks, service_micros,
+    insert into audit_difference as d (kind, service_id, posted_at, path, tag, task_id, tasks, service_micros,
       our_micros)
     select * from audit_found where service_micros is distinct from our_micros
     on conflict (service_id) do update set kind = excluded.kind, posted_at = excluded.posted_at,
-      path = excluded.path,
-      tag = excluded.tag, task_id = excluded.task_id, tasks = excluded.tasks,
-        service_micros = excluded.service_micros,
-      our_micros = excluded.our_micros, found_at = excluded.found_at
-    where (audit_difference.kind, audit_difference.tasks, audit_difference.service_micros,
-      audit_difference.our_micros)
+      path = excluded.path, tag = excluded.tag, task_id = excluded.task_id, tasks = excluded.tasks,
+      service_micros = excluded.service_micros, our_micros = excluded.our_micros,
+      found_at = excluded.found_at
+    where (d.kind, d.tasks, d.service_micros, d.our_micros)
       is distinct from (excluded.kind, excluded.tasks, excluded.service_micros, excluded.our_micros)`
   const [row] = await tx<Omit<Compared, 'adjusted'>[]>`
     select count(*) filter (where kind = 'missing') as missing,

@@ -7,7 +7,7 @@
 export const TIMINGS = {
   /** Hard total timeout of a request; its row counts as in flight no longer than this. */
   callTimeoutMs: 25_000,
-  /** The longest that a permit for a call is valid (src/db/round-trip.ts): with the call below `graceMs`. */
+  /** The longest that a permit for a call is valid (src/db/call-window.ts): with the call below `graceMs`. */
   longestPermitMs: 4_500,
   /** The pause after the first attempt of a call; each next one is twice as long. */
   firstRetryMs: 500,

@@ -14,12 +14,12 @@ import {
   LONGEST_SLEEP_MS,
   type PermitsAnswer,
   PLACE_WAIT_MS,
+  permitValidMs,
   startBefore,
   takePermits,
   waitForPermit,
 } from './call-window.ts'
 import type { Database } from './database.ts'
-import { permitValidMs } from './round-trip.ts'
 
 /** Kinds with a limit of their own: a call that waits for it must not keep others waiting. */
 const LIMITED_KINDS: ReadonlySet<CallKind> = new Set(['tasks_ready', 'id_list', 'status'])

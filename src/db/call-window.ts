@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { CallKind, CallOutcome } from '../service/transport.ts'
 import { TIMINGS } from '../timings.ts'
 import type { Database, SqlRunner } from './database.ts'
-import { PERMIT_VALID_MS } from './round-trip.ts'
+import { oneRow } from './one-row.ts'
 
 export interface CallLimits {
   readonly callsPerMinute: number
@@ -24,6 +24,10 @@ export const LONGEST_SLEEP_MS = 2_000
 /** The wait for a place in flight, which the end of a call may free: `call_wait` says it. */
 export const PLACE_WAIT_MS = 250
 const MAX_ERROR_LENGTH = 500
+/** What a permit is valid for where the database is near. */
+export const PERMIT_VALID_MS = 500
+/** The question for a permit, the claim and its commit, and to prepare the first two; one is left. */
+const TRIPS_OF_A_PERMIT = 6
 
 /** A call that asks for a permit. */
 export interface Call {
@@ -66,7 +70,7 @@ export function startBefore(
 /**
  * One turn at the window: writes how calls ended, and takes permits for the first of those that ask, as many
  * as fit. Permits count from the commit on. A call of a kind that has a limit of its own asks alone.
- * @param validMs how long after its stamp a call may begin (src/db/round-trip.ts)
+ * @param validMs how long after its stamp a call may begin (src/db/call-window.ts)
  */
 export async function takePermits(
   db: SqlRunner,
@@ -75,15 +79,14 @@ export async function takePermits(
   { runner, callsPerMinute, maxConcurrentRequests }: CallWindowOptions,
   validMs = PERMIT_VALID_MS,
 ): Promise<PermitsAnswer> {
-  const [row] = await db<
-    { firstId: number | null; given: number; waitMs: number | null; givenAfterMs: number | null }[]
-  >`
+  const { firstId, given, waitMs, givenAfterMs } = oneRow(
+    await db<{ firstId: number | null; given: number; waitMs: number | null; givenAfterMs: number | null }[]>`
     select first_call_id as "firstId", given, wait_ms as "waitMs", given_after_ms as "givenAfterMs"
       from take_call_permits(
       ${calls.map(({ kind }) => kind)}::text[], ${calls.map(({ path }) => path)}::text[], ${runner},
       ${ended.length === 0 ? null : describeEnds(ended)}::text::jsonb, ${callsPerMinute},
-        ${maxConcurrentRequests}, ${TIMINGS.callTimeoutMs}, ${validMs})`
-  const { firstId = null, given = 0, waitMs = LONGEST_SLEEP_MS, givenAfterMs } = row ?? {}
+        ${maxConcurrentRequests}, ${TIMINGS.callTimeoutMs}, ${validMs})`,
+  )
   const callIds = firstId === null ? [] : Array.from({ length: given }, (_, index) => firstId + index)
   return { callIds, waitMs, givenAfterMs: givenAfterMs ?? 0 }
 }
@@ -106,9 +109,11 @@ export async function askForPermit(
  * and waits for no lock: the cheap question before a transaction that needs a permit.
  */
 export async function readCallWait(db: SqlRunner, kind: CallKind, limits: CallLimits): Promise<number> {
-  const [row] = await db<{ waitMs: number }[]>`
-    select call_wait(${kind}, ${limits.callsPerMinute}, ${limits.maxConcurrentRequests}) as "waitMs"`
-  return row?.waitMs ?? 0
+  const row = oneRow(
+    await db<{ waitMs: number }[]>`
+    select call_wait(${kind}, ${limits.callsPerMinute}, ${limits.maxConcurrentRequests}) as "waitMs"`,
+  )
+  return row.waitMs
 }
 
 /** Writes how a call ended. Its place in flight is free by its deadline, should this fail. */
@@ -152,4 +157,57 @@ export async function waitForPermit(db: Database, waitMs: number, signal: AbortS
     over.abort()
     for (const waiting of ended) waiting.catch(() => {})
   }
+}
+
+/**
+ * What a permit is good for begins when the database stamps it and ends on a runner's clock, so its time is
+ * counted in round trips: 500 ms would be over before the commit of a claim is confirmed by a database that
+ * is 220 ms away.
+ */
+const SAMPLES = 3
+
+const measured = new WeakMap<Database, number>()
+
+/** Measures it now. @returns milliseconds: the longest of a few questions that need no work */
+export async function measureRoundTrip(db: Database): Promise<number> {
+  await db.permits.unsafe('select')
+  let longestMs = 0
+  for (let sample = 0; sample < SAMPLES; sample += 1) {
+    const askedMs = performance.now()
+    await db.permits.unsafe('select')
+    longestMs = Math.max(longestMs, performance.now() - askedMs)
+  }
+  measured.set(db, longestMs)
+  return longestMs
+}
+
+/** How long a permit of this runner is valid after its stamp, as far as is measured. */
+export function permitValidMs(db: Database): number {
+  return validMsAt(measured.get(db) ?? 0)
+}
+
+/** Pure. */
+export function validMsAt(roundTripMs: number): number {
+  return Math.min(TIMINGS.longestPermitMs, PERMIT_VALID_MS + Math.ceil(TRIPS_OF_A_PERMIT * roundTripMs))
+}
+
+/** From here on a person is told. */
+const FAR_MS = 50
+/** How many a claim takes behind the ledger's lock, by which the posts of all runners wait for each other. */
+const TRIPS_OF_A_CLAIM = 22
+const TASKS_OF_A_POST = 100
+
+/** Pure: what the distance of the database means for the work; null where it is near. */
+export function describeDistance(roundTripMs: number): string | null {
+  if (roundTripMs < FAR_MS) return null
+  const tasks = Math.floor((60_000 / (TRIPS_OF_A_CLAIM * roundTripMs)) * TASKS_OF_A_POST)
+  const rounded = Number(tasks.toPrecision(2)).toLocaleString('en')
+  const what =
+    validMsAt(roundTripMs) < TIMINGS.longestPermitMs
+      ? `About ${rounded} tasks a minute can be posted so, and each command takes seconds longer.`
+      : 'That is too far: what is claimed may be too old to be posted when its claim is confirmed.'
+  return (
+    `The database is ${Math.round(roundTripMs)} ms away (a round trip). ${what} Run storerank on a machine ` +
+    'near the database.'
+  )
 }

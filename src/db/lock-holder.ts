@@ -3,6 +3,7 @@
  * lock. The waiting session must still wait: the server tells which process blocks another, and not which has
  * blocked it.
  */
+import { TIMINGS } from '../timings.ts'
 import type { SqlRunner } from './driver.ts'
 
 /** A session whose transaction holds the lock. What its login may not see of another's session is null. */
@@ -98,4 +99,23 @@ function formatDuration(ms: number): string {
   const seconds = ms / 1000
   if (seconds < 10) return `${Number(seconds.toFixed(1))} s`
   return seconds < 120 ? `${Math.round(seconds)} s` : `${Math.round(seconds / 60)} min`
+}
+
+/**
+ * Ends sessions of this login's runners that have waited for the rest of a statement for as long as a
+ * transaction may be idle. The driver asks for the types of a new statement before it sends their values: a
+ * server that has answered waits for these without any timeout, and the session keeps its locks, that of the
+ * ledger too. The transfer of a COPY is no such wait.
+ * @returns how many these were
+ */
+export async function endStuckSessions(
+  db: SqlRunner,
+  silentMs = TIMINGS.idleInTransactionMs,
+): Promise<number> {
+  const ended = await db`
+    select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = current_database() and usename = current_user and application_name like 'storerank%'
+      and state = 'active' and wait_event = 'ClientRead' and query !~* '^\\s*copy'
+      and state_change <= clock_timestamp() - make_interval(secs => ${silentMs / 1000})`
+  return ended.length
 }

@@ -12,13 +12,6 @@ import {
 } from './driver.ts'
 import { type Begin, Link, runTransaction } from './transaction.ts'
 
-export interface Pool {
-  readonly sql: SqlRunner
-  readonly begin: Begin
-  load(): PoolLoad
-  close(): Promise<void>
-}
-
 export interface PoolLoad {
   /** Statements outside of transactions, and transactions, that were begun. */
   readonly statements: number
@@ -30,7 +23,7 @@ export interface PoolLoad {
  * Opens lazily: no connection is made before the first statement.
  * @param observer of another pool, for transactions that wait for a lock or hang
  */
-export function createPool(options: ClientOptions & { readonly max: number }, observer?: SqlRunner): Pool {
+export function createPool(options: ClientOptions & { readonly max: number }, observer?: SqlRunner) {
   const limit = pLimit(options.max)
   const links = new Set<Link>()
   const idle: Link[] = []
@@ -57,9 +50,10 @@ export function createPool(options: ClientOptions & { readonly max: number }, ob
     })
   return {
     sql: createRunner((rendered, how) => use(async (link) => link.send(rendered, how))),
-    begin: (work, transaction) => use((link) => runTransaction(link, work, transaction, observer)),
-    load: () => ({ statements, waiting: limit.pendingCount }),
-    close: async () => {
+    begin: ((work, transaction) =>
+      use((link) => runTransaction(link, work, transaction, observer))) satisfies Begin as Begin,
+    load: (): PoolLoad => ({ statements, waiting: limit.pendingCount }),
+    close: async (): Promise<void> => {
       isClosed = true
       await Promise.all([...links].map((link) => link.end(CLOSE_TIMEOUT_S)))
     },

@@ -1,15 +1,6 @@
 /** A connection of its own: for a lock that lives as long as it does, and for cursors and COPY. */
-import type { Readable, Writable } from 'node:stream'
 import { postgresOptions, toStartupOptions } from './connection.ts'
-import {
-  CLOSE_TIMEOUT_S,
-  type ClientOptions,
-  connect,
-  createRunner,
-  type SqlRunner,
-  send,
-  toQuery,
-} from './driver.ts'
+import { CLOSE_TIMEOUT_S, type ClientOptions, connect, createRunner, send, toQuery } from './driver.ts'
 import { render, type Statement } from './sql.ts'
 
 export interface SessionOptions {
@@ -43,29 +34,14 @@ export interface Answer extends ReadonlyArray<readonly unknown[]> {
 /** The text of each value of a row as Postgres writes it, null for null. */
 export type Cells = readonly (string | null)[]
 
-export interface Session extends SqlRunner {
-  /** The rows of a statement in batches, read as they are wanted. */
-  readInBatches<T extends object>(statement: Statement, rowsAtOnce: number): AsyncIterable<readonly T[]>
-  /** The columns that a query of a person has. */
-  describe(query: string): Promise<readonly Column[]>
-  /** The rows of a query of a person, in batches. The signal ends it, before its first row too. */
-  readCells(query: string, rowsAtOnce: number, signal: AbortSignal): AsyncIterable<readonly Cells[]>
-  /** Runs one or several statements of a person. The signal ends them. */
-  ask(statements: string, signal: AbortSignal): Promise<readonly Answer[]>
-  /** What `copy … to stdout` writes. */
-  copyOut(statement: string): Promise<Readable>
-  /** What `copy … from stdin` reads. */
-  copyIn(statement: string): Promise<Writable>
-  /** @param timeoutS what a statement under way may still take */
-  end(timeoutS?: number): Promise<void>
-}
+export type Session = ReturnType<typeof openSession>
 
 /** The extended protocol, which alone has cursors, and nothing prepared. */
 const EXTENDED = { simple: false }
 const SIMPLE = { simple: true }
 
 /** Connects with the first statement. Its caller ends it. */
-export function openSession(url: string, options: SessionOptions): Session {
+export function openSession(url: string, options: SessionOptions) {
   const { name, settings = {}, onNotice, onClose, reconnectPauseMs, types } = options
   const client = connect(
     {
@@ -81,14 +57,22 @@ export function openSession(url: string, options: SessionOptions): Session {
   const of = (text: string, how: object) => toQuery(client, { text, values: [] }, how)
   const runner = createRunner((rendered, how) => send(client, rendered, how))
   return Object.assign(runner, {
+    /** The rows of a statement in batches, read as they are wanted. */
     readInBatches: <T extends object>(statement: Statement, rowsAtOnce: number) =>
       toQuery(client, render(statement)).cursor(rowsAtOnce) as AsyncIterable<readonly T[]>,
-    describe: async (query: string) => (await of(query, EXTENDED).describe()).columns,
+    /** The columns that a query of a person has. */
+    describe: async (query: string): Promise<readonly Column[]> =>
+      (await of(query, EXTENDED).describe()).columns,
+    /** The rows of a query of a person, in batches. The signal ends it, before its first row too. */
     readCells: (query: string, rowsAtOnce: number, signal: AbortSignal) =>
       readCells(of(query, EXTENDED), rowsAtOnce, signal),
+    /** Runs one or several statements of a person. The signal ends them. */
     ask: (statements: string, signal: AbortSignal) => ask(of(statements, SIMPLE), signal),
+    /** What `copy … to stdout` writes. */
     copyOut: (statement: string) => of(statement, SIMPLE).readable(),
+    /** What `copy … from stdin` reads. */
     copyIn: (statement: string) => of(statement, SIMPLE).writable(),
+    /** @param timeoutS what a statement under way may still take */
     end: (timeoutS = CLOSE_TIMEOUT_S) => client.end({ timeout: timeoutS }),
   })
 }

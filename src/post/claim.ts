@@ -4,9 +4,8 @@
  */
 import pLimit, { type LimitFunction } from 'p-limit'
 import { describeOutage, readPostingOutage } from '../account/service-status.ts'
-import { askForPermit, type CallWindowOptions, readCallWait } from '../db/call-window.ts'
+import { askForPermit, type CallWindowOptions, permitValidMs, readCallWait } from '../db/call-window.ts'
 import type { Database, Transaction } from '../db/database.ts'
-import { permitValidMs } from '../db/round-trip.ts'
 import {
   applyMinuteSpendLimit,
   type ClaimedTask,

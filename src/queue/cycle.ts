@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Outage, readPostingOutage } from '../account/service-status.ts'
 import type { Database } from '../db/database.ts'
-import { endStuckSessions } from '../db/end-stuck-sessions.ts'
+import { endStuckSessions } from '../db/lock-holder.ts'
 import { refuseNewerSchema } from '../db/migrate.ts'
 import { retryWhileDatabaseIsDown } from '../db/outage.ts'
 import { startDeadline } from '../deadline.ts'

@@ -30,29 +30,7 @@ export interface QueueData {
 export type QueueJob<Name extends QueueName> = JobWithMetadata<QueueData[Name]>
 export type QueueHandler<Name extends QueueName> = (job: QueueJob<Name>) => Promise<void>
 
-export interface Queue {
-  enqueuePosts(tx: Transaction, postIds: readonly string[]): Promise<void>
-  /** @param perJob results of a job; left out: as many as one has */
-  enqueueFetch(tx: Transaction, items: readonly FetchItem[], perJob?: number): Promise<void>
-  /** False when a run of that job is waiting or going on. */
-  enqueueJobRun(tx: Transaction, job: string, slot: Date): Promise<boolean>
-  enqueueDeliveries(tx: Transaction, channelIds: readonly number[]): Promise<void>
-  /** Handlers of one queue, `concurrency` at once in this process. */
-  work<Name extends QueueName>(name: Name, concurrency: number, handler: QueueHandler<Name>): Promise<void>
-  /**
-   * Completes a job inside the transaction that stores its data, which fails unless exactly this attempt was
-   * completed.
-   */
-  completeFetch(tx: Transaction, job: QueueJob<'fetch'>): Promise<void>
-  /** Notes in a job that failed that the process which worked it goes on. */
-  noteSurvived(job: QueueJob<'fetch'>): Promise<void>
-  /** Jobs that a clock which was ahead has stamped wait for it no longer. */
-  forgetFuture(): Promise<void>
-  /** Jobs of posts and results that have not ended, over all runners; or those of one queue. */
-  countOpen(name?: QueueName): Promise<number>
-  /** Takes no new job and waits for those in hand, at most `graceMs`; what still hangs is handed on. */
-  stop(graceMs: number): Promise<void>
-}
+export type Queue = Awaited<ReturnType<typeof openQueue>>
 
 /** Hits live handlers too, so it is far beyond what any needs: the heartbeat finds the dead. */
 const EXPIRE_S = 6 * 3600
@@ -75,8 +53,8 @@ const QUEUE_OPTIONS = {
   notify: true,
 }
 
-/** Starts pg-boss on its own schema and small pool. Several processes may do so at once. */
-export async function openQueue(url: string, log: Logger): Promise<Queue> {
+/** pg-boss on its own schema and small pool. Several processes may start it at once. */
+async function openBoss(url: string, log: Logger): Promise<PgBoss> {
   const boss = new PgBoss({
     ...pgOptions(url),
     options: toStartupOptions({ ...WRITER_SETTINGS, ...TCP_KEEPALIVE }),
@@ -98,51 +76,81 @@ export async function openQueue(url: string, log: Logger): Promise<Queue> {
   await boss.createQueue('fetch', { ...QUEUE_OPTIONS, retryLimit: 5, retryDelay: 1 })
   await boss.createQueue('job', { ...QUEUE_OPTIONS, policy: 'exclusive', retryLimit: 2, retryDelay: 5 })
   await boss.createQueue('deliver', { ...QUEUE_OPTIONS, policy: 'exclusive', retryLimit: 2, retryDelay: 5 })
+  return boss
+}
 
+export async function openQueue(url: string, log: Logger) {
+  const boss = await openBoss(url, log)
+  const execute = (text: string, values: unknown[]) => boss.getDb().executeSql(text, values)
   return {
-    enqueuePosts: async (tx, postIds) => {
+    enqueuePosts: async (tx: Transaction, postIds: readonly string[]): Promise<void> => {
       const jobs = postIds.map((postId) => ({ data: { postId }, singletonKey: postId }))
       if (jobs.length > 0) await boss.insert('post', jobs, { db: within(tx) })
     },
-    enqueueFetch: async (tx, items, perJob = TIMINGS.resultsPerFetchJob) => {
+    /** @param perJob results of a job */
+    enqueueFetch: async (
+      tx: Transaction,
+      items: readonly FetchItem[],
+      perJob = TIMINGS.resultsPerFetchJob,
+    ): Promise<void> => {
       const jobs: { data: QueueData['fetch'] }[] = []
       for (let from = 0; from < items.length; from += perJob) {
         jobs.push({ data: { items: items.slice(from, from + perJob) } })
       }
       if (jobs.length > 0) await boss.insert('fetch', jobs, { db: within(tx) })
     },
-    enqueueJobRun: async (tx, job, slot) => {
+    /** False when a run of that job is waiting or going on. */
+    enqueueJobRun: async (tx: Transaction, job: string, slot: Date): Promise<boolean> => {
       const data = { job, slot: slot.toISOString() }
       return (await boss.send('job', data, { id: idOfRun(data), singletonKey: job, db: within(tx) })) !== null
     },
-    enqueueDeliveries: async (tx, channelIds) => {
+    enqueueDeliveries: async (tx: Transaction, channelIds: readonly number[]): Promise<void> => {
       const jobs = channelIds.map((channelId) => ({ data: { channelId }, singletonKey: String(channelId) }))
       if (jobs.length > 0) await boss.insert('deliver', jobs, { db: within(tx) })
     },
-    work: (name, concurrency, handler) => workQueue(boss, name, concurrency, handler),
-    completeFetch: async (tx, job) => {
+    /** Handlers of one queue, `concurrency` at once in this process. */
+    work: <Name extends QueueName>(name: Name, concurrency: number, handler: QueueHandler<Name>) =>
+      workQueue(boss, name, concurrency, handler),
+    /**
+     * Completes a job inside the transaction that stores its data.
+     * @throws LeaseLostError unless exactly this attempt was completed
+     */
+    completeFetch: async (tx: Transaction, job: QueueJob<'fetch'>): Promise<void> => {
       // The count is documented, but missing in the declared type.
       const result: { affected?: number } = await boss.complete('fetch', job, null, { db: within(tx) })
-      if (result.affected !== 1) {
-        throw new LeaseLostError(
-          `The fetch job ${job.id} was taken over; its results are stored by who has it.`,
-        )
-      }
+      if (result.affected === 1) return
+      throw new LeaseLostError(
+        `The fetch job ${job.id} was taken over; its results are stored by who has it.`,
+      )
     },
-    noteSurvived: (job) => noteSurvived(boss, job.id),
-    forgetFuture: () => forgetFuture(boss),
-    countOpen: async (name) => {
-      const { rows } = await boss
-        .getDb()
-        .executeSql(
-          'select count(*)::int as open from pgboss.job where name = any($1::text[]) and state < $2',
-          [name === undefined ? ['post', 'fetch'] : [name], 'completed'],
-        )
+    /** Notes in a job that failed that the process which worked it goes on. */
+    noteSurvived: async ({ id }: QueueJob<'fetch'>): Promise<void> => {
+      await execute(NOTE_SURVIVED, [id])
+    },
+    /** Jobs that a clock which was ahead has stamped wait for it no longer. */
+    forgetFuture: async (): Promise<void> => {
+      await execute(FORGET_FUTURE, [TIMINGS.longestRetryS])
+    },
+    /** Jobs of posts and results that have not ended, over all runners; or those of one queue. */
+    countOpen: async (name?: QueueName): Promise<number> => {
+      const { rows } = await execute(COUNT_OPEN, [name === undefined ? ['post', 'fetch'] : [name]])
       return rows[0].open
     },
-    stop: (graceMs) => boss.stop({ graceful: true, timeout: Math.max(graceMs, 1000) }),
+    /** Takes no new job and waits for those in hand, at most `graceMs`; what still hangs is handed on. */
+    stop: (graceMs: number) => boss.stop({ graceful: true, timeout: Math.max(graceMs, 1000) }),
   }
 }
+
+const NOTE_SURVIVED = `
+  update pgboss.job
+  set data = data || jsonb_build_object('survived', coalesce((data ->> 'survived')::int, 0) + 1)
+  where name = 'fetch' and id = $1`
+const FORGET_FUTURE = `
+  update pgboss.job set start_after = least(start_after, now()),
+    heartbeat_on = case when heartbeat_on > now() then now() else heartbeat_on end
+  where state < 'completed' and (heartbeat_on > now() or start_after > now() + make_interval(secs => $1))`
+const COUNT_OPEN = `
+  select count(*)::int as open from pgboss.job where name = any($1::text[]) and state < 'completed'`
 
 /**
  * Starts workers of one queue, each with a job at a time. The first one stays; another is started when all
@@ -189,22 +197,6 @@ async function workQueue<Name extends QueueName>(
     })
   }
   await startNext()
-}
-
-async function noteSurvived(boss: PgBoss, jobId: string): Promise<void> {
-  const text = `
-    update pgboss.job
-    set data = data || jsonb_build_object('survived', coalesce((data ->> 'survived')::int, 0) + 1)
-    where name = 'fetch' and id = $1`
-  await boss.getDb().executeSql(text, [jobId])
-}
-
-async function forgetFuture(boss: PgBoss): Promise<void> {
-  const text = `
-    update pgboss.job set start_after = least(start_after, now()),
-      heartbeat_on = case when heartbeat_on > now() then now() else heartbeat_on end
-    where state < 'completed' and (heartbeat_on > now() or start_after > now() + make_interval(secs => $1))`
-  await boss.getDb().executeSql(text, [TIMINGS.longestRetryS])
 }
 
 /** An error of the queue's own pool carries the whole connection along, and would be logged with it. */

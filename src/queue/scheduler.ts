@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createTask, type ScheduledTask } from 'node-cron'
 import type { Database } from '../db/database.ts'
-import { endStuckSessions } from '../db/end-stuck-sessions.ts'
+import { endStuckSessions } from '../db/lock-holder.ts'
 import { refuseNewerSchema } from '../db/migrate.ts'
 import { oneRow } from '../db/one-row.ts'
 import { ConfigurationError } from '../errors.ts'
@@ -19,17 +19,6 @@ import {
   type MissedSlot,
   recordMissedSlots,
 } from './job.ts'
-
-export interface Scheduler {
-  /**
-   * Rejects with a ConfigurationError when a newer storerank has migrated the database; the schedule has then
-   * ended.
-   */
-  readonly ended: Promise<void>
-  /** How long ago it looked which jobs are due, or tried to; it does so every minute. */
-  sinceLookMs(): number
-  stop(): Promise<void>
-}
 
 /** The slots of one job that have begun since the look before. */
 export interface PassedSlots {
@@ -62,7 +51,7 @@ export async function startScheduler(
   context: JobContext,
   jobs: readonly Job[],
   readNow: (db: Database) => Promise<Date> = readClock,
-): Promise<Scheduler> {
+) {
   const stopping = new AbortController()
   const signal = AbortSignal.any([context.signal, stopping.signal])
   const lookOnce = createLook(context, jobs, readNow)
@@ -80,7 +69,12 @@ export async function startScheduler(
     }),
   )
   return {
+    /**
+     * Rejects with a ConfigurationError when a newer storerank has migrated the database; the schedule has
+     * then ended.
+     */
     ended: ticking,
+    /** How long ago it looked which jobs are due, or tried to; it does so every minute. */
     sinceLookMs: () => performance.now() - lookedMs,
     stop: async () => {
       stopping.abort()

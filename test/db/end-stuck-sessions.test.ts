@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { openDatabase } from '../../src/db/database.ts'
-import { endStuckSessions } from '../../src/db/end-stuck-sessions.ts'
+import { endStuckSessions } from '../../src/db/lock-holder.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { until } from '../support/world.ts'
 

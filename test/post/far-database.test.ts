@@ -1,8 +1,8 @@
 /** A database that is far away: permits are counted in round trips, so that posts are sent all the same. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { describeDistance, permitValidMs, validMsAt } from '../../src/db/call-window.ts'
 import { openDatabase } from '../../src/db/database.ts'
-import { describeDistance, permitValidMs, validMsAt } from '../../src/db/round-trip.ts'
 import { workPost } from '../../src/post/work-post.ts'
 import { TIMINGS } from '../../src/timings.ts'
 import { startDatabaseProxy } from '../support/database-proxy.ts'

@@ -1,30 +1,23 @@
-/** Ranks and their changes as a person reads them, on paper and on the terminal alike. */
-import { type ByGap, byGap, GAP_NAMES, GAPS, type Gap } from '../text/gaps.js'
+/** Ranks, their changes and their course as a person reads them, on paper and on the terminal alike. */
+import { GAP_NAMES, GAPS } from '../text/gaps.js'
 import { formatCount } from '../text/words.ts'
-import type { Move } from './model.ts'
+import type { Daily, Move } from './model.ts'
 import { gapOf } from './points.js'
 
-/** What the two days of a move say; a sign stands before the places. */
+/** What the two days of a move say. */
 type Moved = Pick<Move, 'movement' | 'change'>
 
-/** `+2` is two places up; `in` and `out` are about the depth; `–` when nothing can be said. */
-export function formatChange(
-  { movement, change }: Moved,
-  signs: readonly [string, string] = ['+', '−'],
-): string {
-  switch (movement) {
-    case 'entered':
-      return 'in'
-    case 'left':
-      return 'out'
-    case 'up':
-    case 'down':
-      return `${signs[movement === 'up' ? 0 : 1]}${Math.abs(change ?? 0)}`
-    case null:
-      return '–'
-    default:
-      return '='
-  }
+const MOVEMENTS = { entered: 'in', left: 'out', same: '=', not_in_top: '=' } as const
+
+/**
+ * `+2` is two places up; `in` and `out` are about the depth; `–` when nothing can be said.
+ * @param signs what stands before the places
+ */
+export function formatChange({ movement, change }: Moved, [up, down] = ['+', '−'] as const): string {
+  if (movement === null) return '–'
+  if (movement === 'up' || movement === 'down')
+    return `${movement === 'up' ? up : down}${Math.abs(change ?? 0)}`
+  return MOVEMENTS[movement]
 }
 
 export function isBetter({ movement }: Pick<Move, 'movement'>): boolean {
@@ -35,32 +28,38 @@ export function isWorse({ movement }: Pick<Move, 'movement'>): boolean {
   return movement === 'down' || movement === 'left'
 }
 
-/** What became of ranks: `12 up, 5 down, 70 unchanged, 2 not measured: budget`. */
+/** `12 up, 5 down, 70 unchanged, 2 not measured: budget`; `3 not measured: 2 budget, 1 failed`. */
 export function describeMoves(moves: readonly Move[]): string {
-  const countThe = (is: (move: Move) => boolean) => moves.filter(is).length
-  const unmeasured = byGap((gap) => countThe(({ after }) => gapOf(after) === gap))
+  const count = (is: (move: Move) => boolean) => moves.filter(is).length
   const counts = [
-    [countThe(isBetter), 'up'],
-    [countThe(isWorse), 'down'],
-    [countThe(({ movement }) => movement === 'same'), 'unchanged'],
-    [countThe(({ movement }) => movement === 'not_in_top'), 'not ranked on either day'],
-    [
-      countThe(({ movement, after }) => movement === null && gapOf(after) === null),
-      'without a rank to compare with',
-    ],
+    [count(isBetter), 'up'],
+    [count(isWorse), 'down'],
+    [count(({ movement }) => movement === 'same'), 'unchanged'],
+    [count(({ movement }) => movement === 'not_in_top'), 'not ranked on either day'],
+    [count((move) => move.movement === null && !gapOf(move.after)), 'without a rank to compare with'],
   ] as const
-  const told = counts
-    .filter(([count], n) => n < 2 || count > 0)
-    .map(([count, what]) => `${formatCount(count)} ${what}`)
-  return [...told, describeUnmeasured(unmeasured)].filter((part) => part !== '').join(', ')
+  const gaps = GAPS.map((gap) => [count(({ after }) => gapOf(after) === gap), GAP_NAMES[gap]] as const)
+  const told = (some: readonly (readonly [number, string])[]) =>
+    some.map(([number, what]) => `${formatCount(number)} ${what}`).join(', ')
+  const missing = gaps.filter(([number]) => number > 0)
+  const total = missing.reduce((sum, [number]) => sum + number, 0)
+  const reasons = missing.length === 1 ? missing.map(([, name]) => name).join() : told(missing)
+  const shown = counts.filter(([number], n) => n < 2 || number > 0)
+  return total === 0 ? told(shown) : `${told([...shown, [total, 'not measured']])}: ${reasons}`
 }
 
-/** `2 not measured: budget`, `3 not measured: 2 budget, 1 failed`; empty when everything was. */
-export function describeUnmeasured(counts: ByGap<number>): string {
-  const gaps = GAPS.filter((gap) => counts[gap] > 0)
-  const total = gaps.reduce((sum, gap) => sum + counts[gap], 0)
-  if (total === 0) return ''
-  const name = (gap: Gap) =>
-    gaps.length === 1 ? GAP_NAMES[gap] : `${formatCount(counts[gap])} ${GAP_NAMES[gap]}`
-  return `${formatCount(total)} not measured: ${gaps.map(name).join(', ')}`
+const BARS = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'] as const
+
+/**
+ * The last `width` values in one line, from the lowest to the highest of them; a blank where there is none. A
+ * level course is in the middle.
+ */
+export function drawSparkline(values: Daily<number | null>, width: number): string {
+  const shown = values.slice(-width)
+  const known = shown.filter((value) => value !== null)
+  const lowest = Math.min(...known)
+  const span = Math.max(...known) - lowest
+  const bar = (value: number) =>
+    span === 0 ? BARS[BARS.length / 2] : BARS[Math.round(((value - lowest) / span) * (BARS.length - 1))]
+  return shown.map((value) => (value === null ? ' ' : bar(value))).join('')
 }

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Move } from '../../src/report/model.ts'
 import { formatPoint, GAP_POINTS, notInTop } from '../../src/report/points.js'
-import { describeMoves, describeUnmeasured, formatChange } from '../../src/report/words.ts'
-import { byGap } from '../../src/text/gaps.js'
+import { describeMoves, drawSparkline, formatChange } from '../../src/report/words.ts'
 import { formatUsd } from '../../src/text/money.ts'
 import { formatDifference, formatPercent } from '../../src/text/words.ts'
 
@@ -48,13 +47,11 @@ test('moves are counted, and what was not measured is told from what fell, by re
       'measured: budget',
   )
   assert.equal(describeMoves([move('same', 5)]), '0 up, 0 down, 1 unchanged')
-})
-
-test('what was not measured is told with its one reason, or with how many of each', () => {
-  const of = (counts: Record<string, number>) => describeUnmeasured(byGap((gap) => counts[gap] ?? 0))
-  assert.equal(of({}), '')
-  assert.equal(of({ budget: 2 }), '2 not measured: budget')
-  assert.equal(of({ budget: 1200, failed: 1 }), '1,201 not measured: 1,200 budget, 1 failed')
+  const gaps = [...Array(1200).fill(GAP_POINTS.budget), GAP_POINTS.failed]
+  assert.equal(
+    describeMoves(gaps.map((gap) => move(null, gap))),
+    '0 up, 0 down, 1,201 not measured: 1,200 budget, 1 failed',
+  )
 })
 
 test('money is exact in a table, and to the cent in a sentence', () => {
@@ -71,4 +68,11 @@ test('money is exact in a table, and to the cent in a sentence', () => {
 test('percents and their differences have one decimal, and none is made up', () => {
   assert.deepEqual([23.44, 0, null, undefined].map(formatPercent), ['23.4 %', '0.0 %', '–', '–'])
   assert.deepEqual([1.25, -0.34, 0.04, -0.04].map(formatDifference), ['+1.3', '−0.3', '±0.0', '±0.0'])
+})
+
+test('a sparkline reaches from the lowest to the highest, is blank in a gap, and has the last values', () => {
+  assert.equal(drawSparkline([1, 2, null, 8], 10), '▁▂ █')
+  assert.equal(drawSparkline([9, 1, 8], 2), '▁█')
+  assert.equal(drawSparkline([5, 5, 5], 10), '▅▅▅')
+  assert.equal(drawSparkline([null, null], 10), '  ')
 })

@@ -9,8 +9,8 @@ import { basename, dirname, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { asyncBufferFromFile, type FileMetaData, parquetMetadataAsync, parquetReadObjects } from 'hyparquet'
 import { ConfigurationError } from '../errors.ts'
-import { PARSERS, ParquetFile, type Value, valueParser } from '../report/export/parquet.ts'
-import { openSource, type Source } from '../report/export/source.ts'
+import { PARSERS, ParquetFile, valueParser } from '../report/export/parquet.ts'
+import { openSource } from '../report/export/source.ts'
 import { whyNot } from '../trouble.ts'
 
 export interface FileQuery {
@@ -27,7 +27,7 @@ export async function writeArchive(file: string, query: FileQuery): Promise<numb
   // With a dot in front: Spark and pandas, which read a folder, pass over what a killed writer left.
   const draft = join(dirname(file), `.${basename(file)}.${randomBytes(4).toString('hex')}.draft`)
   try {
-    await withSource(query, (source) => writeDraft(draft, source))
+    await writeDraft(draft, query)
     const rows = await compareArchive(draft, query)
     if (typeof rows === 'string') throw new Error(`${file} was not written as the database has it: ${rows}.`)
     // Fails where the name is taken; a rename would not.
@@ -41,59 +41,47 @@ export async function writeArchive(file: string, query: FileQuery): Promise<numb
   }
 }
 
-async function writeDraft(draft: string, { columns, batches }: Source): Promise<void> {
-  const parquet = new ParquetFile(columns, LISTS)
-  const handle = await open(draft, 'wx', 0o644)
-  try {
-    for await (const batch of batches) await handle.writeFile(parquet.add(batch))
-    await handle.writeFile(parquet.end())
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
+async function writeDraft(draft: string, { url, query, signal }: FileQuery): Promise<void> {
+  await using source = await openSource(url, query, { signal })
+  const parquet = new ParquetFile(source.columns, LISTS)
+  await using handle = await open(draft, 'wx', 0o644)
+  for await (const batch of source.batches) await handle.writeFile(parquet.add(batch))
+  await handle.writeFile(parquet.end())
+  await handle.sync()
 }
 
 /** The name of a file lasts only when its folder is written too. */
 async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
+  await using handle = await open(folder, 'r')
+  await handle.sync()
 }
 
 /**
  * Compares a file with the rows of a query.
  * @returns how many rows, when all of them are the same; else the first difference, as words
  */
-export async function compareArchive(file: string, query: FileQuery): Promise<number | string> {
-  return withSource(query, async ({ columns, batches }) => {
-    const stored = readRows(
-      file,
-      columns.map(({ name }) => name),
-    )
-    const parsers = columns.map((column) => valueParser(column, LISTS))
-    let rows = 0
-    for await (const batch of batches) {
-      for (const cells of batch) {
-        const { value } = await stored.next()
-        if (value === undefined) return `it ends after ${rows} rows`
-        rows += 1
-        const column = cells.findIndex((cell, n) => !isDeepStrictEqual(parsers[n]?.(cell), value[n]))
-        if (column >= 0) return `row ${rows} has another ${columns[column]?.name}`
-      }
+export async function compareArchive(file: string, { url, query, signal }: FileQuery) {
+  await using source = await openSource(url, query, { signal })
+  const parsers = source.columns.map((column) => [column.name, valueParser(column, LISTS)] as const)
+  const stored = readRows(file)
+  let rows = 0
+  for await (const batch of source.batches) {
+    for (const cells of batch) {
+      const { value } = await stored.next()
+      if (value === undefined) return `it ends after ${rows} rows`
+      rows += 1
+      const other = parsers.find(
+        ([name, parse], n) => !isDeepStrictEqual(parse(cells[n] ?? null), value[name] ?? null),
+      )
+      if (other !== undefined) return `row ${rows} has another ${other[0]}`
     }
-    const { done } = await stored.next()
-    return done ? rows : `it has more than ${rows} rows`
-  })
+  }
+  const { done } = await stored.next()
+  return done ? rows : `it has more than ${rows} rows`
 }
 
 /** The rows of a file, one row group in memory at a time. */
-async function* readRows(
-  file: string,
-  names: readonly string[],
-): AsyncGenerator<(Value | null)[], undefined> {
+async function* readRows(file: string): AsyncGenerator<Record<string, unknown>, undefined> {
   const buffer = await asyncBufferFromFile(file)
   let metadata: FileMetaData
   try {
@@ -105,17 +93,8 @@ async function* readRows(
   for (const group of metadata.row_groups) {
     const rowEnd = rowStart + Number(group.num_rows)
     const rows = await parquetReadObjects({ file: buffer, metadata, rowStart, rowEnd, parsers: PARSERS })
-    for (const row of rows) yield names.map((name) => (row[name] === undefined ? null : row[name]))
+    yield* rows
     rowStart = rowEnd
-  }
-}
-
-async function withSource<T>(query: FileQuery, work: (source: Source) => Promise<T>): Promise<T> {
-  const source = await openSource(query.url, query.query, { isJson: false, signal: query.signal })
-  try {
-    return await work(source)
-  } finally {
-    await source.close()
   }
 }
 

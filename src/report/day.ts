@@ -3,17 +3,6 @@ import type { Database } from '../db/database.ts'
 import { oneRow } from '../db/one-row.ts'
 import type { Logger } from '../log.ts'
 
-interface DaySummary {
-  readonly measured: number
-  readonly failed: number
-  readonly budget: number
-  readonly missed: number
-  readonly htmlOnly: number
-  readonly paidTasks: number
-  readonly spentMicros: number
-  readonly duplicateMicros: number
-}
-
 /**
  * Logs the summary of the UTC day before, once over all runs of a job, which keep the day in their summary.
  * To be called when the slots of that day are closed and their results are in: a slot that nothing asked for
@@ -39,9 +28,9 @@ export async function logDayBefore(db: Database, log: Logger, job: string): Prom
   return day
 }
 
-async function sumUp({ sql }: Database, begins: Date, ends: Date): Promise<DaySummary> {
-  const summary = oneRow(
-    await sql<DaySummary[]>`
+async function sumUp({ sql }: Database, begins: Date, ends: Date): Promise<Record<string, number>> {
+  return oneRow(
+    await sql<Record<string, number>[]>`
     with slots as (
       select r.gap from ranking_row r where r.slot >= ${begins} and r.slot < ${ends}
       union all
@@ -61,5 +50,4 @@ async function sumUp({ sql }: Database, begins: Date, ends: Date): Promise<DaySu
       coalesce(m.spent, 0)::bigint as "spentMicros", coalesce(m.duplicate, 0)::bigint as "duplicateMicros"
     from money m`,
   )
-  return summary
 }

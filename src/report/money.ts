@@ -14,48 +14,35 @@ export async function readBusinessTime(db: Database): Promise<Date> {
   return row.now
 }
 
-export interface Spent {
-  readonly tasks: number
-  readonly chargedMicros: number
-  readonly refundedMicros: number
-  readonly duplicateMicros: number
-  /** What the audit found beyond these; negative when the service took less. */
-  readonly adjustedMicros: number
-}
+type Amount = 'chargedMicros' | 'refundedMicros' | 'duplicateMicros' | 'adjustedMicros'
 
-/** Everything charged, refunded and adjusted since `from`, over all projects. */
-export async function readSpentSince(db: Database, from: Date): Promise<Spent> {
-  const [row] = await db.sql<Spent[]>`
+/**
+ * Everything charged and refunded since `from`, over all projects, and what the audit found beyond these:
+ * negative when the service took less.
+ */
+export async function readSpentSince(db: Database, from: Date) {
+  const rows = await db.sql<Record<'tasks' | Amount, number>[]>`
     select count(distinct service_id) filter (where kind = 'charge') as tasks,
       coalesce(sum(amount_micros) filter (where kind = 'charge'), 0)::bigint as "chargedMicros",
       coalesce(-sum(amount_micros) filter (where kind = 'refund'), 0)::bigint as "refundedMicros",
       coalesce(sum(amount_micros) filter (where kind = 'duplicate'), 0)::bigint as "duplicateMicros",
       coalesce(sum(amount_micros) filter (where kind = 'adjustment'), 0)::bigint as "adjustedMicros"
     from charge where at >= ${from}`
-  return row ?? { tasks: 0, chargedMicros: 0, refundedMicros: 0, duplicateMicros: 0, adjustedMicros: 0 }
+  return oneRow(rows)
 }
 
 /** How many projects paid since `from`, and what, less what came back. */
-export async function readPaidSince(
-  db: Database,
-  from: Date,
-): Promise<{ readonly projects: number; readonly micros: number }> {
-  const [row] = await db.sql<{ projects: number; micros: number }[]>`
-    select count(distinct project_id) as projects, coalesce(sum(amount_micros), 0)::bigint as micros
-    from charge where at >= ${from}`
-  return row ?? { projects: 0, micros: 0 }
+export async function readPaidSince(db: Database, from: Date) {
+  return oneRow(
+    await db.sql<{ projects: number; micros: number }[]>`
+      select count(distinct project_id) as projects, coalesce(sum(amount_micros), 0)::bigint as micros
+      from charge where at >= ${from}`,
+  )
 }
 
-export interface SpentOnFunction {
-  readonly function: ServiceFunction
-  readonly tasks: number
-  /** Less what came back. */
-  readonly netMicros: number
-}
-
-/** What was spent since `from` by what was measured, the dearest first. */
-export async function readSpentByFunction(db: Database, from: Date): Promise<SpentOnFunction[]> {
-  return db.sql<SpentOnFunction[]>`
+/** What was spent since `from` by what was measured, less what came back, the dearest first. */
+export async function readSpentByFunction(db: Database, from: Date) {
+  return db.sql<{ function: ServiceFunction; tasks: number; netMicros: number }[]>`
     select t.function, count(distinct c.service_id) filter (where c.kind = 'charge') as tasks,
       sum(c.amount_micros)::bigint as "netMicros"
     from charge c join target t on t.id = c.target_id

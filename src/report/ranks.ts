@@ -24,10 +24,7 @@ export interface RankLine {
  * Latest rank of each watched app on each keyword and chart of its project, at most `limit` lines: own apps
  * first, what is ranked before what is not, app by app.
  */
-export async function readLatestRanks(
-  db: Database,
-  limit: number,
-): Promise<{ lines: RankLine[]; total: number }> {
+export async function readLatestRanks(db: Database, limit: number) {
   const lines = await db.sql<(RankLine & { total: number })[]>`
     select r.project, r.store, n.keyword,
       case when l.type = 'Country' then l.country_iso_code else r.location end as location,

@@ -2,18 +2,11 @@
 import type { Database } from '../db/database.ts'
 import { sql } from '../db/sql.ts'
 
-export interface RunLine {
-  readonly job: string
-  readonly slot: Date
-  readonly state: string
-  readonly endedAt: Date | null
-  readonly seconds: number | null
-  readonly error: string | null
-}
+type Run = { job: string; slot: Date; state: string; endedAt: Date | null; error: string | null }
 
 /** The last run of each job. */
-export async function readLastRuns(db: Database): Promise<RunLine[]> {
-  return db.sql<RunLine[]>`
+export async function readLastRuns(db: Database) {
+  return db.sql<(Run & { seconds: number | null })[]>`
     select r.job, r.slot, r.state, r.ended_at as "endedAt", r.error,
       round(extract(epoch from r.ended_at - r.started_at), 1)::float8 as seconds
     from known_job j
@@ -34,36 +27,16 @@ export async function readOpenWork(db: Database): Promise<OpenWork[]> {
   return db.sql<OpenWork[]>`select kind, count, since, message from open_work`
 }
 
-const BACKLOG_STATES = ['planned', 'posting', 'posted', 'budget_cut'] as const
-
 /** The kinds of `open_work` that are due and not measured. */
+const BACKLOG_STATES = ['planned', 'posting', 'posted', 'budget_cut'] as const
 export type BacklogState = (typeof BACKLOG_STATES)[number]
 
-export interface BacklogLine {
-  readonly state: BacklogState
-  readonly tasks: number
-  /** The slot that is due for the longest. */
-  readonly oldest: Date
-}
-
-/** Pure: tasks that have not ended, by state, and slots that wait for money. */
-export function listBacklog(open: readonly OpenWork[]): BacklogLine[] {
+/** Tasks that have not ended, by state, and slots that wait for money, with the slot due for the longest. */
+export function listBacklog(open: readonly OpenWork[]) {
   return open.flatMap(({ kind, count, since }) => {
     const state = BACKLOG_STATES.find((each) => each === kind)
     return state === undefined || since === null ? [] : [{ state, tasks: count, oldest: since }]
   })
-}
-
-export interface ProblemLine {
-  readonly about: string
-  readonly message: string
-}
-
-export interface Problems {
-  readonly lines: ProblemLine[]
-  readonly total: number
-  /** Whether there may be more than `total`: of each kind no more than PROBLEMS_COUNTED are counted. */
-  readonly isMore: boolean
 }
 
 /** When money is short a problem of every watch is the same; when the service is away, of every task. */
@@ -71,12 +44,12 @@ const PROBLEMS_COUNTED = 1_000
 
 /**
  * Problems of watches and tasks, at most `limit` of them: those that the budget cuts after what a person has
- * to mend.
+ * to mend. `isMore`: there may be more than `total`, as of each kind only PROBLEMS_COUNTED are counted.
  */
-export async function readProblems(db: Database, limit: number): Promise<Problems> {
+export async function readProblems(db: Database, limit: number) {
   const watches = sql`select concat_ws(' ', watch_table, watch_id, project, store, subject) as about,
     message`
-  const lines = await db.sql<(ProblemLine & { total: number })[]>`
+  const lines = await db.sql<{ about: string; message: string; total: number }[]>`
     select about, message, count(*) over () as total from (
       select about, message, 1 as place from (
         (${watches} from watch_problem where problem <> 'money' limit ${PROBLEMS_COUNTED})
@@ -96,49 +69,36 @@ export async function readProblems(db: Database, limit: number): Promise<Problem
   }
 }
 
-export interface ProblemCount {
-  readonly view: string
-  readonly kind: string
-  /**
-   * Of what the budget cuts, of the other problems of watches, of each kind of tasks, and of audits no more
-   * than PROBLEMS_COUNTED.
-   */
-  readonly count: number
-}
+export type ProblemCount = { readonly view: string; readonly kind: string; readonly count: number }
+
+const TASK_PROBLEMS = [
+  ...['failed', 'rejected', 'unknown', 'duplicate'],
+  ...['price', 'overdue', 'service_failure', 'incomplete'],
+]
 
 /**
- * How many problems of watches, tasks and audits there are, by kind; those that there are. Kinds of tasks are
- * asked for one by one, so that the bound of one hides no other; as constants, so that each reads its own
- * branch of the view alone.
+ * How many problems of watches, tasks and audits there are, by view and kind, each up to PROBLEMS_COUNTED.
+ * Kinds are asked for one by one, so that the bound of one hides no other; as constants, so that each reads
+ * its own branch of the view alone.
  */
-export async function readProblemCounts({ sql: db }: Database): Promise<ProblemCount[]> {
-  const most = PROBLEMS_COUNTED
+export async function readProblemCounts({ sql: db }: Database) {
+  const kinds = TASK_PROBLEMS.map((kind) => ['task_problem', 'kind', `where kind = '${kind}'`] as const)
+  const asked = [
+    ['watch_problem', 'problem', "where problem <> 'money'"] as const,
+    ['watch_problem', 'problem', "where problem = 'money'"] as const,
+    ...kinds,
+    ['audit_problem', 'kind', ''] as const,
+  ].map(([view, kind, where]) =>
+    sql.raw(`(select '${view}' as view, ${kind} as kind from ${view} ${where} limit ${PROBLEMS_COUNTED})`),
+  )
   return db<ProblemCount[]>`
-    select view, kind, count(*) as count from (
-      (select 'watch_problem' as view,
-      problem as kind from watch_problem where problem <> 'money' limit ${most})
-      union all (select 'watch_problem', problem from watch_problem where problem = 'money' limit ${most})
-      union all (select 'task_problem', kind from task_problem where kind = 'failed' limit ${most})
-      union all (select 'task_problem', kind from task_problem where kind = 'rejected' limit ${most})
-      union all (select 'task_problem', kind from task_problem where kind = 'unknown' limit ${most})
-      union all (select 'task_problem', kind from task_problem where kind = 'duplicate' limit ${most})
-      union all (select 'task_problem', kind from task_problem where kind = 'price' limit ${most})
-      union all (select 'task_problem', kind from task_problem where kind = 'overdue' limit ${most})
-      union all (select 'task_problem', kind from task_problem where kind = 'service_failure' limit ${most})
-      union all (select 'task_problem', kind from task_problem where kind = 'incomplete' limit ${most})
-      union all (select 'audit_problem', kind from audit_problem limit ${most})
-    ) problem
+    select view, kind, count(*) as count from (${sql.join(asked, ' union all ')}) problem
     group by 1, 2 order by 1, 2`
 }
 
-export interface FailedResults {
-  readonly problem: string
-  readonly tasks: number
-}
-
 /** Tasks that failed since then, by their problem, the most frequent first. */
-export async function readFailedSince(db: Database, since: Date): Promise<FailedResults[]> {
-  return db.sql<FailedResults[]>`
+export async function readFailedSince(db: Database, since: Date) {
+  return db.sql<{ problem: string; tasks: number }[]>`
     select coalesce(problem, 'no reason was given') as problem, count(*) as tasks
     from task where state = 'failed' and ended_at >= ${since}
     group by 1 order by 2 desc, 1 limit 20`

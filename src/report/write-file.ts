@@ -28,11 +28,7 @@ type Content = string | AsyncIterable<string | Uint8Array>
  * @param file an absolute path
  * @throws ConfigurationError when the file system refuses it, and whatever `content` throws
  */
-export async function writeWholeFile(
-  file: string,
-  content: Content,
-  readers: Readers = 'by umask',
-): Promise<void> {
+export async function writeWholeFile(file: string, content: Content, readers: Readers = 'by umask') {
   try {
     const place = await findPlace(file)
     if (place === null) await writeInto(file, content)
@@ -61,12 +57,8 @@ function nullIfMissing(error: NodeJS.ErrnoException): null {
   throw error
 }
 
-interface Rights {
-  /** Null: what the umask leaves. */
-  readonly mode: number | null
-  /** Left out: that of the process. */
-  readonly group?: number
-}
+/** Null: what the umask leaves; without a group that of the process. */
+type Rights = { readonly mode: number | null; readonly group?: number }
 
 async function chooseRights(file: string, readers: Readers): Promise<Rights> {
   if (readers === 'of folder') {
@@ -81,15 +73,13 @@ async function chooseRights(file: string, readers: Readers): Promise<Rights> {
 async function replace(file: string, content: Content, { mode, group }: Rights): Promise<void> {
   const draft = `${file}.${randomBytes(4).toString('hex')}.draft`
   try {
-    const handle = await open(draft, 'wx', mode ?? 0o644)
-    try {
+    {
+      await using handle = await open(draft, 'wx', mode ?? 0o644)
       // A group that is not one of ours cannot be given.
       if (group !== undefined) await handle.chown(-1, group).catch(() => {})
       if (mode !== null) await handle.chmod(mode)
       await handle.writeFile(content)
       await handle.sync()
-    } finally {
-      await handle.close()
     }
     await rename(draft, file).catch((error: NodeJS.ErrnoException) => {
       // Something is mounted there.

@@ -9,6 +9,7 @@ import { access, chmod, constants, open, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import packageJson from '../../package.json' with { type: 'json' }
 import type { Database } from '../db/database.ts'
+import { oneRow } from '../db/one-row.ts'
 import { ConfigurationError } from '../errors.ts'
 import { makeFolder } from '../make-folder.ts'
 import { whyNot } from '../trouble.ts'
@@ -102,11 +103,8 @@ async function sortByPage(folder: string, projects: readonly string[]): Promise<
  * What is under way of a slot that is over holds no page up, because its result may never come. `latest`
  * changes with the latest slot of any of its targets; it is empty before the first.
  */
-async function readState(
-  { sql }: Pick<Database, 'sql'>,
-  project: string,
-): Promise<{ isUnderWay: boolean; latest: string }> {
-  const [row] = await sql<{ isUnderWay: boolean; latest: string }[]>`
+async function readState({ sql }: Pick<Database, 'sql'>, project: string) {
+  const rows = await sql<{ isUnderWay: boolean; latest: string }[]>`
     with target as (
       select distinct target_id from watch_period where project = ${project} and ended_at is null
         and target_id is not null
@@ -119,31 +117,27 @@ async function readState(
         ',' order by t.target_id))
       from target t
       cross join lateral (
-        (select slot, captured_at,
-        gap from ranking_row where target_id = t.target_id order by slot desc limit 1)
+        (select slot, captured_at, gap from ranking_row where target_id = t.target_id
+          order by slot desc limit 1)
         union all
-        (select slot, captured_at,
-        gap from app_snapshot where target_id = t.target_id order by slot desc limit 1)
+        (select slot, captured_at, gap from app_snapshot where target_id = t.target_id
+          order by slot desc limit 1)
       ) h
     ), '') as latest`
-  return row ?? { isUnderWay: false, latest: '' }
+  return oneRow(rows)
 }
 
 async function requireFolder(folder: string): Promise<void> {
+  let wanted = 'made'
   try {
     const isThere = existsSync(folder)
     await makeFolder(folder)
     // It is there for whoever serves it, whatever the umask says; its mode is then a person's.
     if (!isThere) await chmod(folder, 0o755)
-  } catch (error) {
-    throw new ConfigurationError(`REPORT_DIR cannot be made: ${whyNot(error)}.`, { cause: error })
-  }
-  try {
+    wanted = 'written'
     await access(folder, constants.W_OK)
   } catch (error) {
-    throw new ConfigurationError(`REPORT_DIR cannot be written: ${whyNot(error)}.`, {
-      cause: error,
-    })
+    throw new ConfigurationError(`REPORT_DIR cannot be ${wanted}: ${whyNot(error)}.`, { cause: error })
   }
 }
 
@@ -163,16 +157,10 @@ export function nameFile(project: string): string {
 /** The stamp of the page that is there; null when there is none. */
 async function readStamp(file: string): Promise<string | null> {
   try {
-    const handle = await open(file)
-    try {
-      const { buffer, bytesRead } = await handle.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0)
-      return (
-        /<meta name="storerank-stamp" content="(\w+)">/.exec(buffer.toString('utf8', 0, bytesRead))?.[1] ??
-        null
-      )
-    } finally {
-      await handle.close()
-    }
+    await using handle = await open(file)
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0)
+    const head = buffer.toString('utf8', 0, bytesRead)
+    return /<meta name="storerank-stamp" content="(\w+)">/.exec(head)?.[1] ?? null
   } catch {
     return null
   }

@@ -1,7 +1,7 @@
 /** A source in the bytes of a format, batch by batch: nothing is held but what is being written. */
 import { csvHead, csvRows } from './csv.ts'
 import { ParquetFile } from './parquet.ts'
-import { openSource, type Source } from './source.ts'
+import { type Cells, type Column, openSource } from './source.ts'
 
 export const EXPORT_FORMATS = ['csv', 'jsonl', 'parquet'] as const
 export type ExportFormat = (typeof EXPORT_FORMATS)[number]
@@ -27,45 +27,32 @@ export async function openExport(
   }: { readonly format: ExportFormat; readonly isWide?: boolean; readonly signal: AbortSignal },
 ): Promise<Export> {
   const source = await openSource(url, what, { isJson: format === 'jsonl', isWide, signal })
+  const { head, add, end } = ENCODERS[format](source.columns)
   let rows = 0
-  const counted = countRows(source, (count) => {
-    rows += count
-  })
-  return { chunks: ENCODERS[format](counted), rows: () => rows, close: source.close }
-}
-
-function countRows(
-  { columns, batches }: Source,
-  count: (rows: number) => void,
-): Pick<Source, 'columns' | 'batches'> {
-  return {
-    columns,
-    batches: (async function* () {
-      for await (const batch of batches) {
-        count(batch.length)
-        yield batch
-      }
-    })(),
-  }
-}
-
-type Encoder = (source: Pick<Source, 'columns' | 'batches'>) => AsyncIterable<string | Uint8Array>
-
-const ENCODERS: Readonly<Record<ExportFormat, Encoder>> = {
-  async *csv({ columns, batches }) {
-    yield csvHead(columns)
-    for await (const batch of batches) yield csvRows(columns, batch)
-  },
-  async *jsonl({ batches }) {
-    for await (const batch of batches) yield batch.map(([line]) => `${escapeControls(line ?? '')}\n`).join('')
-  },
-  async *parquet({ columns, batches }) {
-    const file = new ParquetFile(columns)
-    for await (const batch of batches) {
-      const bytes = file.add(batch)
-      if (bytes.length > 0) yield bytes
+  const chunks = (async function* () {
+    if (head !== undefined) yield head
+    for await (const batch of source.batches) {
+      rows += batch.length
+      const chunk = add(batch)
+      if (chunk.length > 0) yield chunk
     }
-    yield file.end()
+    if (end !== undefined) yield end()
+  })()
+  return { chunks, rows: () => rows, close: () => source[Symbol.asyncDispose]() }
+}
+
+interface Encoder {
+  readonly head?: string
+  add(batch: readonly Cells[]): string | Uint8Array
+  end?(): Uint8Array
+}
+
+const ENCODERS: Readonly<Record<ExportFormat, (columns: readonly Column[]) => Encoder>> = {
+  csv: (columns) => ({ head: csvHead(columns), add: (batch) => csvRows(columns, batch) }),
+  jsonl: () => ({ add: (batch) => batch.map(([line]) => `${escapeControls(line ?? '')}\n`).join('') }),
+  parquet: (columns) => {
+    const file = new ParquetFile(columns)
+    return { add: (batch) => file.add(batch), end: () => file.end() }
   },
 }
 

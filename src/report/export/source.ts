@@ -10,16 +10,15 @@ import { didYouMean } from '../../suggest.ts'
 
 export type { Cells, Column } from '../../db/session.ts'
 
-export interface Source {
+export interface Source extends AsyncDisposable {
   /** With names that are unique. */
   readonly columns: readonly Column[]
   readonly batches: AsyncIterable<readonly Cells[]>
-  close(): Promise<void>
 }
 
 export interface SourceOptions {
   /** One column instead, `line`: each row as a JSON object. */
-  readonly isJson: boolean
+  readonly isJson?: boolean
   /** The last but one column becomes headings, and the last one what stands below them. */
   readonly isWide?: boolean
   readonly signal: AbortSignal
@@ -42,15 +41,12 @@ export async function openSource(url: string, what: string, options: SourceOptio
   try {
     const asked = await toQuery(session, what)
     const query = options.isWide ? await widen(session, asked, options.signal) : asked
-    const described = await session.describe(`select * from (${query}\n) as q`)
-    const names = uniqueNames(described.map(({ name }) => name))
-    const columns = described.map(({ type }, n) => ({ name: names[n] ?? '', type }))
-    const from = `from (${query}\n) as q (${names.map(quote).join(', ')})`
+    const { columns, from } = await describe(session, query)
     const statement = options.isJson ? `select row_to_json(q)::text as line ${from}` : `select * ${from}`
     return {
       columns,
       batches: explained(session.readCells(statement, ROWS_AT_ONCE, options.signal), options.signal),
-      close: () => session.end(),
+      [Symbol.asyncDispose]: () => session.end(),
     }
   } catch (error) {
     await session.end()
@@ -58,10 +54,7 @@ export async function openSource(url: string, what: string, options: SourceOptio
   }
 }
 
-async function* explained(
-  batches: AsyncIterable<readonly Cells[]>,
-  signal: AbortSignal,
-): AsyncIterable<readonly Cells[]> {
+async function* explained(batches: Source['batches'], signal: AbortSignal): Source['batches'] {
   try {
     yield* batches
   } catch (error) {
@@ -85,15 +78,21 @@ async function toQuery(session: Session, what: string): Promise<string> {
   throw new ConfigurationError(`There is no view ${JSON.stringify(text)}.${didYouMean(text, names)}`)
 }
 
+/** Its columns by names that are unique, and the clause that it is selected from by these. */
+async function describe(session: Session, query: string) {
+  const described = await session.describe(`select * from (${query}\n) as q`)
+  const names = uniqueNames(described.map(({ name }) => name))
+  const columns = described.map(({ type }, n) => ({ name: names[n] ?? '', type }))
+  return { columns, from: `from (${query}\n) as q (${names.map(quote).join(', ')})` }
+}
+
 /** A row for each combination of the other columns, in their order, with a column for each heading. */
 async function widen(session: Session, query: string, signal: AbortSignal): Promise<string> {
-  const names = uniqueNames(
-    (await session.describe(`select * from (${query}\n) as q`)).map(({ name }) => name),
-  )
+  const { columns, from } = await describe(session, query)
+  const names = columns.map(({ name }) => name)
   const [keys, heading = '', value = ''] = [names.slice(0, -2), ...names.slice(-2).map(quote)]
   if (keys.length === 0)
     throw new ConfigurationError('--wide takes a SELECT of three columns or more: a row, a heading, a value.')
-  const from = `from (${query}\n) as q (${names.map(quote).join(', ')})`
   const headings: string[] = []
   const distinct = `select h::text from (select distinct ${heading} as h ${from}) q
     where h is not null order by h`
@@ -113,12 +112,8 @@ async function widen(session: Session, query: string, signal: AbortSignal): Prom
 /** Two columns of one name would hide each other: the second gets a number by which no other is called. */
 export function uniqueNames(names: readonly string[]): string[] {
   const taken = new Set(names)
-  const seen = new Set<string>()
-  return names.map((name) => {
-    if (!seen.has(name)) {
-      seen.add(name)
-      return name
-    }
+  return names.map((name, n) => {
+    if (names.indexOf(name) === n) return name
     let number = 2
     while (taken.has(`${name}_${number}`)) number += 1
     taken.add(`${name}_${number}`)

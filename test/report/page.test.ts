@@ -111,7 +111,7 @@ test('begins with what a person says, and has the colour that they choose', asyn
 })
 
 test('shows where a product of both stores stands in each', async () => {
-  const report = await createReport({ seed: 7, keywords: 4, days: 10 })
+  const report = await createReport({ seed: 7, keywords: 20, days: 10 })
   const title = '<h3>In both stores</h3>'
   assert.ok(!renderPage(report).includes(title))
   const product = { product: 'Lark & Co', keyword: 'yoga', place: 'US', ios: 3, android: null }

@@ -5,7 +5,7 @@ import { requireCurrentSchema } from '../../src/db/migrate.ts'
 import { ConfigurationError } from '../../src/errors.ts'
 import { MOST_ANNOTATIONS, type Report } from '../../src/report/model.ts'
 import { renderPage } from '../../src/report/page/page.ts'
-import { GAP_POINTS, notInTop } from '../../src/report/points.js'
+import { formatPoint, notInTop } from '../../src/report/points.js'
 import { readProjects, readReport } from '../../src/report/read.ts'
 import { summarise } from '../../src/report/summary.ts'
 import { recount } from '../support/ledger.ts'
@@ -13,7 +13,6 @@ import { addPerson } from '../support/people.ts'
 import { createWatchlist, type Watchlist } from '../support/watchlist.ts'
 
 const NOW = '2026-11-04 06:00+00'
-const OUT = notInTop(100)
 
 let list: Watchlist
 let db: Database
@@ -77,27 +76,107 @@ async function fillHistory(): Promise<void> {
   await recount(list.sql)
 }
 
-describe('a report', () => {
-  test('says what a release changed, like for like, against competitors and everybody', () => {
-    // The days before it end on the 1st, those from it on are the 2nd and the 3rd. Yoga goes from 1 to 101,
-    // chess from 1 to 2, which is the middle of none and 2; the competitor stays second.
-    assert.deepEqual(report.impacts, [
+/** What the report of the project says, each as lines. */
+const SAYS: Readonly<Record<string, readonly [of: (report: Report) => unknown, says: unknown]>> = {
+  'the days from the first to the last of its history, in the time zone of the project': [
+    ({ timezone, writtenAt, days }) => [timezone, writtenAt, ...days].join(' '),
+    'America/New_York 2026-11-04T06:00:00.000Z 2026-11-01 2026-11-02 2026-11-03',
+  ],
+  'own apps first': [
+    ({ apps }) => apps.map(({ name, store, role }) => `${name} ${store} ${role}`),
+    ['Mine ios_store own', 'com.mine android_store own', '1002 ios_store competitor'],
+  ],
+  'keywords before charts, with place and tags': [
+    ({ lists }) => lists.map(({ kind, name, place, tags }) => [kind, name, place, ...tags].join(' ')),
+    ['keyword chess 2840 core', 'keyword yoga 2840 brand core', 'chart topselling_free, game 2840'],
+  ],
+  'the rank of the last measurement of each day, and a gap only where there is none': [
+    ({ series, lists, apps }) =>
+      series.map(({ list, app, points }) =>
+        [lists[list]?.name, apps[app]?.name, ...points.map(formatPoint)].join(' | '),
+      ),
+    [
+      'chess | Mine | 1 | > 50 | 2',
+      'chess | 1002 | > 50 | 1 | > 100',
+      'yoga | Mine | 1 | > 100 | failed',
+      'yoga | 1002 | 2 | 2 | failed',
+      'topselling_free, game | com.mine | pending | pending | 1',
+    ],
+  ],
+  'standings over what was measured, and none of a day of which too little was': [
+    ({ standings: [own] }) => [own?.visibility, own?.measuredPercent, own?.measured, own?.inTop].join(' | '),
+    '100,0, | 100,100,50 | 2,2,1 | 2,0,1',
+  ],
+  'what changed on the page of an app, its ratings by day, and its reviews of these days': [
+    ({ changes, ratings, reviewCounts, lowReviews }) => [
+      ...changes.map(({ day, app, field, before, after }) => [day, app, field, before, after].join(' ')),
+      ...ratings.map(({ app, rating, votes }) => [app, rating, votes].join(' ')),
+      ...reviewCounts.map(({ app, stars }) => `${app} ${stars}`),
+      ...lowReviews.map(({ title, times }) => `${title} ${times}`),
+    ],
+    ['2026-11-02 0 version 1.0 1.1', '0 4.5,4.25, 10,12,', '0 2,1,0,0,1', 'Slow 1', 'Crashes 2'],
+  ],
+  // The days before it end on the 1st, those from it on are the 2nd and the 3rd. Yoga goes from 1 to 101,
+  // chess from 1 to 2, which is the middle of none and 2; the competitor stays second.
+  'what a release changed, like for like, against competitors and everybody': [
+    ({ impacts }) => impacts,
+    [
       {
-        day: '2026-11-02',
-        app: 0,
-        event: 'version 1.0 → 1.1',
-        lists: 'all',
-        words: [],
-        compared: 2,
-        before: 1,
-        after: 51.5,
-        change: -50.5,
-        competitors: 0,
-        moved: 50.5,
-        everybody: 1,
+        ...{ day: '2026-11-02', app: 0, event: 'version 1.0 → 1.1', lists: 'all', words: [] },
+        ...{ compared: 2, before: 1, after: 51.5, change: -50.5, competitors: 0, moved: 50.5, everybody: 1 },
       },
-    ])
-    assert.match(renderPage(report), /1\.0 → 1\.1<small>Mine<\/small><\/td>[^/]*>all: 2 keywords/)
+    ],
+  ],
+  'what was measured and what was not, by reason, those of the last day first, with examples': [
+    ({ coverage: { measured, gaps, reasons } }) => [
+      `${measured} failed ${gaps.failed} budget ${gaps.budget}`,
+      ...reasons
+        .filter(({ gap }) => gap !== 'pending')
+        .map(({ day, gap, slots, examples }) => [day, gap, slots, ...examples].join(' ')),
+    ],
+    [
+      '4,3,2 failed 0,1,1 budget 0,0,1',
+      ...['2026-11-03 budget 1 yoga', '2026-11-03 failed 1 yoga', '2026-11-02 failed 1 yoga'],
+    ],
+  ],
+  'the money by its own days, and its budgets on the last one': [
+    ({ money: { spentMicros, refundedMicros, reservedMicros, functions, budgets } }) => [
+      ...[spentMicros.join(' '), refundedMicros, reservedMicros],
+      ...functions.map(({ tasks, spentMicros, ...each }) => `${each.function} ${tasks} ${spentMicros}`),
+      ...budgets.map((each) => Object.values(each).join(' ')),
+    ],
+    ['0 1200 1200', 1200, 1200, 'app_searches 2 2400', 'day 10000 2400'],
+  ],
+  // Yoga has a gap on the last day; the chart was not measured before it; 1005 and Mine were not on chess.
+  'who holds the first places on the last day, with their ranks of the day before': [
+    ({ holders }) => holders.map((list) => list.map((each) => Object.values(each).join(' '))),
+    [['1 1005 0  ', '2 1001 0  0'], [], ['1 com.mine   1']],
+  ],
+  'the apps that nobody follows, by the keywords whose top they are in': [
+    ({ unwatched }) =>
+      unwatched.map(({ name, keywords, measured, before, examples }) =>
+        [name, keywords, measured, before, ...examples].join(' '),
+      ),
+    ['1003 1 2 1 yoga', '1005 1 2 0 chess'],
+  ],
+  'own apps by tag, blank where less than four fifths were measured': [
+    ({ segments }) =>
+      segments.map(({ kind, name, app, visibility, measured, due }) =>
+        [kind, name, app, visibility, measured, due].join(' '),
+      ),
+    ['tag core 0  1 2', 'tag brand 0  0 1'],
+  ],
+}
+
+describe('a report', () => {
+  for (const [name, [of, says]] of Object.entries(SAYS)) {
+    test(`has ${name}`, () => assert.deepEqual(of(report), says))
+  }
+
+  test('makes a page', () => {
+    const page = renderPage(report)
+    assert.match(page, /<h1>fitness<\/h1>/)
+    assert.match(page, /1\.0 → 1\.1<small>Mine<\/small><\/td>[^/]*>all: 2 keywords/)
   })
 
   test('has its days in every plan, however many reports a connection reads', async () => {
@@ -107,47 +186,6 @@ describe('a report', () => {
       from pg_prepared_statements where statement like ${'%crossing%'}`
     await one.close()
     assert.deepEqual(row, { generic: 0 })
-  })
-
-  test('has the days of the project from the first to the last of its history, in its own time zone', () => {
-    assert.deepEqual(report.days, ['2026-11-01', '2026-11-02', '2026-11-03'])
-    assert.equal(report.timezone, 'America/New_York')
-    assert.equal(report.writtenAt, '2026-11-04T06:00:00.000Z')
-  })
-
-  test('has own apps first, keywords before charts, with place and tags', () => {
-    assert.deepEqual(
-      report.apps.map(({ name, store, role }) => [name, store, role]),
-      [
-        ['Mine', 'ios_store', 'own'],
-        ['com.mine', 'android_store', 'own'],
-        ['1002', 'ios_store', 'competitor'],
-      ],
-    )
-    assert.deepEqual(
-      report.lists.map(({ kind, name, place, tags }) => [kind, name, place, tags]),
-      [
-        ['keyword', 'chess', '2840', ['core']],
-        ['keyword', 'yoga', '2840', ['brand', 'core']],
-        ['chart', 'topselling_free, game', '2840', []],
-      ],
-    )
-  })
-
-  test('has the rank of the last measurement of each day, and a gap only where there is none', () => {
-    const points = Object.fromEntries(
-      report.series.map(({ list, app, points }) => [
-        `${report.lists[list]?.name} ${report.apps[app]?.name}`,
-        points,
-      ]),
-    )
-    assert.deepEqual(points, {
-      'chess Mine': [1, notInTop(50), 2],
-      'chess 1002': [notInTop(50), 1, OUT],
-      'yoga Mine': [1, OUT, GAP_POINTS.failed],
-      'yoga 1002': [2, 2, GAP_POINTS.failed],
-      'topselling_free, game com.mine': [GAP_POINTS.pending, GAP_POINTS.pending, 1],
-    })
   })
 
   test('looks back further than its range for what the last day is compared with', async () => {
@@ -163,19 +201,6 @@ describe('a report', () => {
       ...{ list: 0, app: 0, before: notInTop(50), after: 2 },
       ...{ movement: 'entered', change: 49, crossed: 'entered', instead: ['1002'] },
     })
-  })
-
-  test('has visibility over what was measured, and none of a day of which too little was', () => {
-    const own = report.standings.find(({ app }) => report.apps[app ?? -1]?.name === 'Mine')
-    assert.deepEqual(own?.visibility, [100, 0, null])
-    assert.deepEqual(own?.measuredPercent, [100, 100, 50])
-    assert.deepEqual(
-      [own?.measured, own?.inTop],
-      [
-        [2, 2, 1],
-        [2, 0, 1],
-      ],
-    )
   })
 
   test('compares like for like, by the keywords that made the change', async () => {
@@ -262,66 +287,6 @@ describe('a report', () => {
     assert.equal(annotations.at(-1)?.text, 'Note 2000')
   })
 
-  test('shares the voice among everybody', () => {
-    const shares = report.standings.map(({ app, share }) => [
-      app,
-      share.map((value) => (value === null ? null : Math.round(value))),
-    ])
-    // On the first day 1/1 of 1 on chess, and on yoga 1/1 and 1/2 of 1 + 1/2 + 1/3 + 1/4.
-    const all = 1 + (1 + 1 / 2 + 1 / 3 + 1 / 4)
-    const of = (weight: number, total: number) => Math.round((100 * weight) / total)
-    assert.deepEqual(shares, [
-      [0, [of(2, all), 0, null]],
-      [2, [of(0.5, all), of(1.5, 2.5), null]],
-      [null, [of(all - 2.5, all), of(1, 2.5), null]],
-    ])
-  })
-
-  test('has what changed on the page of an app, its ratings by day, and its reviews of these days', () => {
-    assert.deepEqual(
-      report.changes.map(({ day, app, field, before, after }) => [day, app, field, before, after]),
-      [['2026-11-02', 0, 'version', '1.0', '1.1']],
-    )
-    assert.deepEqual(
-      report.ratings.map(({ app, rating, votes }) => [app, rating, votes]),
-      [[0, [4.5, 4.25, null], [10, 12, null]]],
-    )
-    assert.deepEqual(report.reviewCounts, [{ app: 0, stars: [2, 1, 0, 0, 1] }])
-    assert.deepEqual(
-      report.lowReviews.map(({ title, times }) => [title, times]),
-      [
-        ['Slow', 1],
-        ['Crashes', 2],
-      ],
-    )
-  })
-
-  test('counts what was measured and what was not, by reason, with examples', () => {
-    const { measured, gaps, reasons } = report.coverage
-    assert.deepEqual(measured, [4, 3, 2])
-    assert.deepEqual(
-      [gaps.failed, gaps.budget],
-      [
-        [0, 1, 1],
-        [0, 0, 1],
-      ],
-    )
-    const failed = reasons.find(({ day, gap }) => day === '2026-11-02' && gap === 'failed')
-    assert.deepEqual(
-      [failed?.reason, failed?.slots, failed?.examples],
-      ['40102: No Search Results.', 1, ['yoga']],
-    )
-    assert.equal(reasons[0]?.day, '2026-11-03', 'the last day is first')
-  })
-
-  test('has the money by its own days, and its budgets on the last one', () => {
-    const { spentMicros, refundedMicros, reservedMicros, functions, budgets } = report.money
-    assert.deepEqual(spentMicros, [0, 1200, 1200])
-    assert.deepEqual([refundedMicros, reservedMicros], [1200, 1200])
-    assert.deepEqual([...functions], [{ function: 'app_searches', tasks: 2, spentMicros: 2400 }])
-    assert.deepEqual([...budgets], [{ period: 'day', limitMicros: 10_000, usedMicros: 2400 }])
-  })
-
   test('is of one tag alone, when that is asked for', async () => {
     const { lists, money, coverage } = await readReport(db, { project: 'fitness', tag: 'brand' })
     assert.deepEqual(
@@ -332,47 +297,11 @@ describe('a report', () => {
     assert.deepEqual(coverage.measured, [2, 1, 0])
   })
 
-  test('says who holds the first places on the last day, with their ranks of the day before', () => {
-    // Yoga has a gap on the last day; the chart was not measured before it; 1005 and Mine were not on chess.
-    assert.deepEqual(
-      report.holders.map((list) => list.map((each) => Object.values(each).join(' '))),
-      [['1 1005 0  ', '2 1001 0  0'], [], ['1 com.mine   1']],
-    )
-  })
-
-  test('names the apps that nobody follows, by the keywords whose top they are in', () => {
-    assert.deepEqual(
-      report.unwatched.map(({ name, keywords, measured, before, examples }) => [
-        ...[name, keywords, measured, before, ...examples],
-      ]),
-      [
-        ['1003', 1, 2, 1, 'yoga'],
-        ['1005', 1, 2, 0, 'chess'],
-      ],
-    )
-  })
-
-  test('has own apps by tag, blank where less than four fifths were measured', () => {
-    assert.deepEqual(
-      report.segments.map(({ kind, name, app, visibility, measured, due }) => [
-        ...[kind, name, app, visibility, measured, due],
-      ]),
-      [
-        ['tag', 'core', 0, null, 1, 2],
-        ['tag', 'brand', 0, null, 0, 1],
-      ],
-    )
-  })
-
   test('is of one location alone, when that is asked for', async () => {
     const { lists, location, coverage } = await readReport(db, { project: 'fitness', location: '2840' })
     assert.deepEqual([lists, location], [report.lists, '2840'])
     // Without the page and the reviews of an app, which are of no location there.
     assert.deepEqual(coverage.measured.length, report.days.length)
-  })
-
-  test('makes a page', () => {
-    assert.match(renderPage(report), /<h1>fitness<\/h1>/)
   })
 
   test('of what there is not is refused with what there is', async () => {

@@ -63,11 +63,20 @@ interface Course {
   readonly points: readonly Point[]
 }
 
+const made = new Map<string, Promise<Report>>()
+
 /**
- * A report as it is read of a history of such a shape. What the stores and the service said is made up beside
- * it.
+ * A report as it is read of a history of such a shape, made once in a process. What the stores and the service
+ * said is made up beside it.
  */
-export async function createReport(shape: Shape): Promise<Report> {
+export function createReport(shape: Shape): Promise<Report> {
+  const key = JSON.stringify(shape)
+  const report = made.get(key) ?? makeReport(shape)
+  made.set(key, report)
+  return report
+}
+
+async function makeReport(shape: Shape): Promise<Report> {
   const random = createRandom(shape.seed).next
   const days = Array.from({ length: shape.days }, (_, n) =>
     new Date(Date.UTC(2026, 0, 1 + n)).toISOString().slice(0, 10),

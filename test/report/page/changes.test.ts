@@ -13,7 +13,7 @@ const LONG = 'A calm place for yoga, breathing and sleep. '.repeat(12)
 
 /** The rows of the table as a person reads them: what came is in +…+, what went in −…−. */
 async function showRows(changes: readonly ListingChange[]): Promise<string[]> {
-  const report: Report = { ...(await createReport({ seed: 7, keywords: 4, days: 10 })), changes }
+  const report: Report = { ...(await createReport({ seed: 7, keywords: 20, days: 10 })), changes }
   const section = /<section id="changes"[\s\S]*?<\/section>/.exec(renderPage(report))?.[0] ?? ''
   const body = section.slice(section.lastIndexOf('<tbody>'))
   return [...body.matchAll(/<tr>([\s\S]*?)<\/tr>/g)].map(([, row = '']) =>
@@ -89,7 +89,7 @@ test('what changed with a release is one row, its title before its version, late
 })
 
 test('reviews that say the same are one, below the version that they are of', async () => {
-  const report = await createReport({ seed: 7, keywords: 4, days: 10 })
+  const report = await createReport({ seed: 7, keywords: 20, days: 10 })
   const section = /<section id="ratings"[\s\S]*?<\/section>/.exec(renderPage(report))?.[0] ?? ''
   assert.match(section, /<h4>[^<]+ 4\.2\.0\s+\(\d+\)<\/h4>/)
   assert.match(section, /12 times/)

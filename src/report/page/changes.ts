@@ -1,11 +1,13 @@
-/** What changed on the pages of the apps: a row a release, with the words that came and went. */
+/**
+ * What changed on the pages of the apps: a row a release, with the words that came and went; and beside each
+ * event what changed with it: against the other keywords, the competitors and everybody.
+ */
 import { diffWords } from 'diff'
-import { countOf, formatCount } from '../../text/words.ts'
-import { type ListingChange, MOST_ANNOTATIONS, type Report } from '../model.ts'
+import { countOf, formatCount, formatDifference, roundToTenths } from '../../text/words.ts'
+import { type Impact, type ListingChange, MOST_ANNOTATIONS, type Report } from '../model.ts'
 import { nameApp } from '../summary.ts'
-import { showImpacts } from './impacts.ts'
 import { html, type Markup, NOTHING, showDay, showNothing } from './markup.ts'
-import { showTable } from './table.ts'
+import { showTable, toneOf } from './table.ts'
 
 const RELEASES_SHOWN = 60
 /** Longer texts are folded. */
@@ -167,4 +169,43 @@ function fold(summary: string, content: Markup): Markup {
   if ([...summary].length <= SHORT_LETTERS && content.toString() === html`${summary}`.toString())
     return content
   return html`<details><summary>${cut(summary, SHORT_LETTERS)}</summary><p>${content}</p></details>`
+}
+
+function showImpacts(report: Report): Markup {
+  if (report.impacts.length === 0) return NOTHING
+  const rows = report.impacts.map((impact, n) => showImpact(report, impact, report.impacts[n - 1]))
+  const heads = [
+    ...['Day', { text: 'Event' }, { text: 'Keywords' }, 'Before', 'After', 'Change', 'Competitors'],
+    ...['It moved by', 'Everybody by'],
+  ]
+  return html`<h3>What releases, titles and notes did to ranks</h3>
+<p>Average rank of the week before and the week from the day on, on keywords that both have measured; not
+found counts as the first rank not looked at. Places climbed are +.</p>
+${showTable('What events changed', 'changes', heads, rows)}`
+}
+
+/** The event is named once, before its first line. */
+function showImpact(report: Report, impact: Impact, previous: Impact | undefined) {
+  const { day, app, event, before, after, change, competitors, moved, everybody } = impact
+  const isSame = previous?.day === day && previous.app === app && previous.event === event
+  const rank = (value: number | null) => (value === null ? '–' : roundToTenths(value).toFixed(1))
+  const climb = (value: number | null) => (value === null ? '–' : formatDifference(value))
+  return [
+    isSame ? NOTHING : showDay(day),
+    isSame ? NOTHING : html`${event}<small>${nameApp(report, app)}</small>`,
+    describeLists(impact),
+    rank(before),
+    rank(after),
+    { shown: climb(change), as: toneOf(change) },
+    climb(competitors),
+    rank(moved),
+    rank(everybody),
+  ]
+}
+
+function describeLists({ lists, words, compared }: Impact): string {
+  const count = countOf(compared, 'keyword')
+  if (lists === 'all') return `all: ${count}`
+  if (lists === 'others') return `without these words: ${count}`
+  return `with ${lists} ${words.join(', ')}: ${count}`
 }

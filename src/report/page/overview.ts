@@ -5,7 +5,7 @@
 import type { Shown } from '../../sections.ts'
 import { formatUsd } from '../../text/money.ts'
 import { countOf, formatCount, formatDifference, formatPercent, STORE_NAMES } from '../../text/words.ts'
-import { type Comparison, type Move, type Report, SPANS, type StandingChange, TOP } from '../model.ts'
+import { type Move, type Report, SPANS, type Span, type Standing, TOP } from '../model.ts'
 import { formatPoint } from '../points.js'
 import {
   compareOver,
@@ -59,22 +59,13 @@ interface Tile {
 
 function listTiles(report: Report, shown: Shown): Tile[] {
   const own = listOwn(report)
-  const { changes } = compareOver(report, WEEK_DAYS)
   const named = (name: string, app: number) => {
     const { store = 'ios_store' } = report.apps[app] ?? {}
     const isAlone = own.filter((each) => each.store === store).length === 1
     return own.length === 1 ? name : `${name}, ${isAlone ? STORE_NAMES[store] : nameApp(report, app)}`
   }
   const tiles = (name: string, of: 'visibility' | 'share') =>
-    own.slice(0, APPS_SHOWN).map((standing) =>
-      tileOfPercent(report, {
-        name: named(name, standing.app),
-        now: standing[of].at(-1) ?? null,
-        measured: standing.measuredPercent.at(-1) ?? null,
-        change: changes.find(({ app }) => app === standing.app),
-        of,
-      }),
-    )
+    own.slice(0, APPS_SHOWN).map((standing) => tileOfPercent(report, named(name, standing.app), standing, of))
   return [
     ...tiles('Visibility', 'visibility'),
     ...tiles('Share of voice', 'share'),
@@ -84,17 +75,13 @@ function listTiles(report: Report, shown: Shown): Tile[] {
   ]
 }
 
-interface Headline {
-  readonly name: string
-  readonly now: number | null
-  readonly measured: number | null
-  readonly change: StandingChange | undefined
-  readonly of: 'visibility' | 'share'
-}
-
-function tileOfPercent(report: Report, { name, now, measured, change, of }: Headline): Tile {
-  if (now === null) return { name, value: '–', note: `only ${formatPercent(measured)} measured`, tone: '' }
+function tileOfPercent(report: Report, name: string, standing: Standing, of: 'visibility' | 'share'): Tile {
+  const now = standing[of].at(-1) ?? null
+  const measured = formatPercent(standing.measuredPercent.at(-1))
+  if (now === null) return { name, value: '–', note: `only ${measured} measured`, tone: '' }
   const value = formatPercent(now)
+  const { changes } = compareOver(report, WEEK_DAYS)
+  const change = changes.find(({ app }) => app === standing.app)
   const difference = change?.[of] ?? null
   if (change === undefined || difference === null)
     return { name, value, note: 'not measured a week before', tone: '' }
@@ -173,24 +160,19 @@ export function showMovers(report: Report, shown: Shown): Markup {
 function showMoved(report: Report, sections: Shown): Markup {
   const span = [WEEK_DAYS, ...SPANS].find((each) => isComparable(compareOver(report, each)))
   if (span === undefined) return showNothing(`It was not measured ${SPANS.join(', ')} days before.`)
-  const comparison = compareOver(report, span)
   // What crossed the top is first.
-  const moves = comparison.moves.toSorted((a, b) => Number(b.crossed !== null) - Number(a.crossed !== null))
+  const moves = compareOver(report, span).moves.toSorted(
+    (a, b) => Number(b.crossed !== null) - Number(a.crossed !== null),
+  )
   return html`<p class="lead">Own apps on the last day against ${countOf(span, 'day')} before.
 Not in the first 100 counts as rank 101. The table of keywords can be sorted by any change.</p>
 <div class="columns">
-${showMoves(report, { title: 'Up', comparison, moves: moves.filter(isBetter) }, sections)}
-${showMoves(report, { title: 'Down', comparison, moves: moves.filter(isWorse) }, sections)}</div>`
+${showMoves(report, 'Up', moves.filter(isBetter), span, sections)}
+${showMoves(report, 'Down', moves.filter(isWorse), span, sections)}</div>`
 }
 
-interface Moves {
-  readonly title: string
-  readonly comparison: Comparison
-  readonly moves: readonly Move[]
-}
-
-function showMoves(report: Report, { title, comparison, moves }: Moves, sections: Shown): Markup {
-  const spans = SPANS.filter((span) => span !== comparison.span).map((span) => compareOver(report, span))
+function showMoves(report: Report, title: string, moves: readonly Move[], span: Span, sections: Shown) {
+  const spans = SPANS.filter((each) => each !== span).map((each) => compareOver(report, each))
   const rows = moves.slice(0, MOST).map((move) => {
     const isSame = (other: Move) => other.list === move.list && other.app === move.app
     const series = report.series.find(({ list, app }) => list === move.list && app === move.app)

@@ -12,7 +12,6 @@ import { showCoverage, showMoney } from './books.ts'
 import { showChanges } from './changes.ts'
 import { collectData, packData } from './data.ts'
 import { showHolders } from './holders.ts'
-import { showIntro } from './intro.ts'
 import { showKeywords, showScope } from './keywords.ts'
 import { html, type Markup, NOTHING, raw } from './markup.ts'
 import { showMovers, showSummary } from './overview.ts'
@@ -109,6 +108,33 @@ function showHead(
 </header>
 <nav aria-label="Sections"><ul>${names.map((name) => html`<li><a href="#${name}">${PARTS[name][0]}</a></li>`)}
 </ul>${names.includes('keywords') ? showScope(report) : NOTHING}</nav>`
+}
+
+/** What a person says first: paragraphs, headings and lists of Markdown, and nothing that acts. */
+function showIntro(text: string): Markup {
+  const blocks = text.replace(/\r\n?/g, '\n').split(/\n\s*\n/)
+  return html`<section class="intro" aria-label="Introduction">${blocks.map(showBlock)}</section>`
+}
+
+function showBlock(block: string): Markup | '' {
+  const lines = block.split('\n').filter((line) => line.trim() !== '')
+  const [first = ''] = lines
+  if (first === '') return ''
+  if (/^#+\s/.test(first))
+    return html`<h2>${showWords(first.replace(/^#+\s+/, ''))}</h2>${showBlock(lines.slice(1).join('\n'))}`
+  if (lines.every((line) => /^\s*[-*]\s/.test(line)))
+    return html`<ul>${lines.map((line) => html`<li>${showWords(line.replace(/^\s*[-*]\s+/, ''))}</li>`)}</ul>`
+  return html`<p>${showWords(lines.join(' '))}</p>`
+}
+
+/** `**bold**` and `[links](https://…)`. */
+function showWords(text: string): (Markup | string)[] {
+  return text.split(/(\*\*[^*]+\*\*|\[[^\]]+\]\(https:\/\/[^\s)]+\))/).map((part) => {
+    const [, bold] = /^\*\*(.+)\*\*$/.exec(part) ?? []
+    if (bold !== undefined) return html`<strong>${bold}</strong>`
+    const [, name, url] = /^\[(.+)\]\((https:.+)\)$/.exec(part) ?? []
+    return url === undefined ? part : html`<a href="${url}" rel="noreferrer">${name}</a>`
+  })
 }
 
 function showFoot({ writtenAt, project }: Report): Markup {

@@ -1,11 +1,13 @@
-/** Visibility, share of voice and the distribution of ranks over time. */
-
-import { formatCount, formatPercent, STORE_NAMES } from '../../text/words.ts'
-import { BANDS, type Daily, type Report, type Standing } from '../model.ts'
+/**
+ * Visibility, share of voice and the distribution of ranks over time; the own apps by country and by tag, and
+ * what is in both stores.
+ */
+import { formatCount, formatDifference, formatPercent, STORE_NAMES } from '../../text/words.ts'
+import { BANDS, type Daily, type Report, type Segment, type Standing } from '../model.ts'
 import { nameApp } from '../summary.ts'
 import { classOfApp, collectMarks, type Figure, type FigureLine, showFigure } from './figure.ts'
-import { html, type Markup, showNothing } from './markup.ts'
-import { showProducts, showSegments } from './segments.ts'
+import { html, type Markup, NOTHING, showNothing } from './markup.ts'
+import { showTable, toneOf } from './table.ts'
 
 const FORMULA =
   '100 % is first on every keyword. Each rank counts 1/rank × weight. Not found counts 0. ' +
@@ -17,9 +19,10 @@ export function showTrends(report: Report): Markup {
   const byStore = stores
     .map((store) => report.standings.filter((each) => each.store === store))
     .filter((standings) => standings.some(({ app }) => app !== null))
+    .map((standings) => figuresOf(report, standings, stores.length > 1))
   const figures = [
-    ...byStore.map((standings) => visibilityFigure(report, standings, stores.length > 1)),
-    ...byStore.map((standings) => voiceFigure(report, standings, stores.length > 1)),
+    ...byStore.map(([visibility]) => visibility),
+    ...byStore.map(([, voice]) => voice),
     ...distribution(report),
     // One day is no line.
   ].filter(({ kind, days }) => kind === 'stack' || days.length > 1)
@@ -27,55 +30,41 @@ export function showTrends(report: Report): Markup {
 ${showSegments(report)}${showProducts(report)}`
 }
 
-/** What both charts of a store have in common. */
-function frameOf(report: Report, standings: readonly Standing[], name: string, hasSeveral: boolean) {
-  const { store = 'ios_store' } = standings[0] ?? {}
-  return {
+/** Watched apps alone are drawn: all others hold so much that nothing would be seen. */
+function figuresOf(report: Report, standings: readonly Standing[], hasSeveral: boolean): [Figure, Figure] {
+  const [first] = standings
+  const { store = 'ios_store', measured = [], measuredPercent = [], share = [] } = first ?? {}
+  const others = standings.filter(({ app }) => app === null).map((each) => each.share)
+  const frame = (name: string) => ({
     id: `${name.toLowerCase().replaceAll(' ', '-')}-${store}`,
     title: hasSeveral ? `${name}, ${STORE_NAMES[store]}` : name,
     unit: '%',
     days: report.days,
     marks: collectMarks(report, store),
-    bands: poorDays(standings),
-  } as const
-}
-
-/** What was measured, and too little of it. */
-function poorDays(standings: readonly Standing[]): Daily<string | null> {
-  const [first] = standings
-  return (first?.measured ?? []).map((measured, day) =>
-    measured > 0 && first?.share[day] === null ? 'poor' : null,
-  )
-}
-
-function linesOf(report: Report, standings: readonly Standing[], of: 'visibility' | 'share'): FigureLine[] {
-  return standings.flatMap(({ app, ...standing }) =>
-    app === null ? [] : [lineOf(nameApp(report, app), classOfApp(report, app), standing[of])],
-  )
-}
-
-function visibilityFigure(report: Report, standings: readonly Standing[], hasSeveral: boolean): Figure {
-  const measured = standings[0]?.measuredPercent ?? []
-  return {
-    ...frameOf(report, standings, 'Visibility', hasSeveral),
-    note: `${FORMULA} Measured on the last day: ${formatPercent(measured.at(-1))}. ${POOR_DAYS}`,
-    kind: 'lines',
-    lines: linesOf(report, standings, 'visibility'),
-    columns: [lineOf('Measured', '', measured)],
-  }
-}
-
-/** Watched apps alone are drawn: all others hold so much that nothing would be seen. */
-function voiceFigure(report: Report, standings: readonly Standing[], hasSeveral: boolean): Figure {
-  const others = standings.filter(({ app }) => app === null).map(({ share }) => share)
+    // What was measured, and too little of it.
+    bands: measured.map((count, day) => (count > 0 && share[day] === null ? 'poor' : null)),
+  })
+  const lines = (of: 'visibility' | 'share') =>
+    standings.flatMap(({ app, ...standing }) =>
+      app === null ? [] : [lineOf(nameApp(report, app), classOfApp(report, app), standing[of])],
+    )
   const rest = `Apps you do not track hold the other ${formatPercent(others[0]?.at(-1))} on the last day.`
-  return {
-    ...frameOf(report, standings, 'Share of voice', hasSeveral),
-    note: `Each app's part of all positions in these searches. ${rest} ${POOR_DAYS}`,
-    kind: 'stack',
-    lines: linesOf(report, standings, 'share'),
-    columns: others.map((percent) => lineOf('All others', '', percent)),
-  }
+  return [
+    {
+      ...frame('Visibility'),
+      note: `${FORMULA} Measured on the last day: ${formatPercent(measuredPercent.at(-1))}. ${POOR_DAYS}`,
+      kind: 'lines',
+      lines: lines('visibility'),
+      columns: [lineOf('Measured', '', measuredPercent)],
+    },
+    {
+      ...frame('Share of voice'),
+      note: `Each app's part of all positions in these searches. ${rest} ${POOR_DAYS}`,
+      kind: 'stack',
+      lines: lines('share'),
+      columns: others.map((percent) => lineOf('All others', '', percent)),
+    },
+  ]
 }
 
 function lineOf(name: string, className: string, percent: Daily<number | null>): FigureLine {
@@ -106,4 +95,42 @@ function distribution(report: Report): Figure[] {
       })),
     },
   ]
+}
+
+function showSegments(report: Report): Markup {
+  if (report.segments.length === 0) return NOTHING
+  const heads = ['Keywords', { text: 'App' }, 'Visibility', 'In 7 days', 'Compared on', 'In the top 10']
+  const rows = report.segments.map((segment) => showSegment(report, segment))
+  return html`<h3>By country and tag</h3>
+<p class="lead">Average rank: of the keywords on which it ranks. Gained most: the competitor whose visibility
+rose most in 30 days, in points.</p>
+${showTable('Parts of the watchlist', 'segments', [...heads, 'Average rank', { text: 'Gained most' }], rows)}`
+}
+
+function showSegment(report: Report, segment: Segment) {
+  const { kind, name, app, visibility, inTop, measured, due, change, compared, average, rival } = segment
+  return [
+    kind === 'tag' ? `#${name}` : name,
+    nameApp(report, app),
+    formatPercent(visibility),
+    { shown: change === null ? '–' : formatDifference(change), as: toneOf(change, 0.05) },
+    `${formatCount(compared ?? 0)} of ${formatCount(due)}`,
+    inTop === null ? '–' : `${formatCount(inTop)} of ${formatCount(measured)}`,
+    average === null ? '–' : average.toFixed(1),
+    rival === null ? '–' : html`<bdi>${rival.name}</bdi> ${formatDifference(rival.change)}`,
+  ]
+}
+
+function showProducts({ products }: Report): Markup {
+  if (products.length === 0) return NOTHING
+  const show = (rank: number | null) => (rank === null ? 'not in top' : rank)
+  const rows = products.map(({ product, keyword, place, ios, android }) => [
+    html`<bdi>${keyword}</bdi><small>${place}</small>`,
+    product,
+    show(ios),
+    show(android),
+  ])
+  return html`<h3>In both stores</h3>
+<p class="lead">Apps of both stores with one label, on the keywords on which these differ most.</p>
+${showTable('Products in both stores', 'segments', ['Keyword', { text: 'Product' }, 'iOS', 'Android'], rows)}`
 }

@@ -13,7 +13,10 @@ const MOVEMENTS = { entered: 'in', left: 'out', same: '=', not_in_top: '=' } as 
  * `+2` is two places up; `in` and `out` are about the depth; `–` when nothing can be said.
  * @param signs what stands before the places
  */
-export function formatChange({ movement, change }: Moved, [up, down] = ['+', '−'] as const): string {
+export function formatChange(
+  { movement, change }: Moved,
+  [up, down]: readonly [string, string] = ['+', '−'],
+): string {
   if (movement === null) return '–'
   if (movement === 'up' || movement === 'down')
     return `${movement === 'up' ? up : down}${Math.abs(change ?? 0)}`

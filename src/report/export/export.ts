@@ -38,7 +38,7 @@ export async function openExport(
     }
     if (end !== undefined) yield end()
   })()
-  return { chunks, rows: () => rows, close: () => source[Symbol.asyncDispose]() }
+  return { chunks, rows: () => rows, close: async () => source[Symbol.asyncDispose]() }
 }
 
 interface Encoder {

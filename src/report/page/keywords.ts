@@ -61,20 +61,19 @@ export function indexMoves(report: Report): MovesOf {
   return (series) => bySpan.map((moves) => moves.get(keyOf(series)))
 }
 
+const LAST = 1_000_000
+
 /**
  * Indexes in `Report.series` of the rows: the best ranks first, then what is not in the top, then what was
  * not measured.
  */
-export function listRows(report: Report): number[] {
-  const order = (series: RankSeries) => {
-    const latest = series.points.at(-1) ?? NOTHING_DUE
-    return isRanked(latest) ? latest : (depthWithout(latest) ?? Number.POSITIVE_INFINITY)
+export function listRows({ series, apps }: Report): number[] {
+  const order = (index: number) => {
+    const latest = series[index]?.points.at(-1) ?? NOTHING_DUE
+    return isRanked(latest) ? latest : (depthWithout(latest) ?? LAST)
   }
-  return [...report.series.entries()]
-    .filter(([, { app }]) => report.apps[app]?.role === 'own')
-    .map(([index, series]) => ({ index, order: order(series) }))
-    .toSorted((a, b) => (a.order === b.order ? a.index - b.index : a.order - b.order))
-    .map(({ index }) => index)
+  const own = [...series.keys()].filter((index) => apps[series[index]?.app ?? -1]?.role === 'own')
+  return own.toSorted((a, b) => order(a) - order(b) || a - b)
 }
 
 /** Where all lists are worth the same, that says nothing. */
@@ -156,12 +155,10 @@ ${select('state', 'Show', STATES)}
 /** Of the whole page: whatever names a keyword. Numbers and charts are of all of them. */
 export function showScope({ lists }: Report): Markup {
   const distinct = (values: readonly string[]) => [...new Set(values)].toSorted()
-  const choices = (name: string, label: string, values: readonly string[]) =>
-    select(
-      name,
-      label,
-      values.map((value) => [value, value]),
-    )
+  const choices = (name: string, label: string, values: readonly string[]) => {
+    const options = values.map((value) => [value, value] as const)
+    return select(name, label, options)
+  }
   const places = distinct(lists.map(({ store, place }) => `${STORE_NAMES[store]} ${place}`))
   const tags = distinct(lists.flatMap(({ tags }) => tags))
   if (places.length < 2 && tags.length === 0) return NOTHING

@@ -20,8 +20,6 @@ export interface FileQuery {
   readonly signal: AbortSignal
 }
 
-const LISTS = { lists: true }
-
 /** Writes the rows of a query beside the file, compares, and gives it its name. Returns how many rows. */
 export async function writeArchive(file: string, query: FileQuery): Promise<number> {
   // With a dot in front: Spark and pandas, which read a folder, pass over what a killed writer left.
@@ -43,7 +41,7 @@ export async function writeArchive(file: string, query: FileQuery): Promise<numb
 
 async function writeDraft(draft: string, { url, query, signal }: FileQuery): Promise<void> {
   await using source = await openSource(url, query, { signal })
-  const parquet = new ParquetFile(source.columns, LISTS)
+  const parquet = new ParquetFile(source.columns, true)
   await using handle = await open(draft, 'wx', 0o644)
   for await (const batch of source.batches) await handle.writeFile(parquet.add(batch))
   await handle.writeFile(parquet.end())
@@ -62,7 +60,7 @@ async function syncFolder(folder: string): Promise<void> {
  */
 export async function compareArchive(file: string, { url, query, signal }: FileQuery) {
   await using source = await openSource(url, query, { signal })
-  const parsers = source.columns.map((column) => [column.name, valueParser(column, LISTS)] as const)
+  const parsers = source.columns.map((column) => [column.name, valueParser(column)] as const)
   const stored = readRows(file)
   let rows = 0
   for await (const batch of source.batches) {

@@ -46,13 +46,7 @@ export const EVENTS: readonly StoreEventInput[] = [
     words: ['yoga'],
     overDays: 9,
   },
-  {
-    day: '2026-09-14',
-    store: 'ios_store',
-    appId: '1480010082',
-    paid: true,
-    words: ['numberwren'],
-  },
+  { day: '2026-09-14', store: 'ios_store', appId: '1480010082', paid: true, words: ['numberwren'] },
   {
     day: '2026-09-16',
     store: 'ios_store',

@@ -9,7 +9,6 @@ import { countOf, formatDifference, formatPercent, roundToTenths, STORE_NAMES } 
 import {
   type Comparison,
   type Difference,
-  type Move,
   OVERTAKING_DAYS,
   type RankSeries,
   type Report,
@@ -21,7 +20,7 @@ import { formatPoint, isMeasured } from './points.js'
 import { describeMoves, isBetter, isWorse } from './words.ts'
 
 /** A day of which less than this share was measured is told. */
-const FULL_BATCH_SHARE = 0.8
+const POOR_SHARE = 0.8
 const DAYS_TOLD = 3
 
 /** A sentence or a few, and what they are about. */
@@ -39,7 +38,12 @@ export function summarise(report: Report, span: Span = 7, shown: Shown = ALL): F
   const missing = describeMissing(report)
   if (report.series.length === 0) return [{ about: 'Nothing yet', text: missing ?? '' }]
   const comparison = compareOver(report, span)
-  const moves = [...describeCrossings(comparison), ...describeFurthest(report, comparison)]
+  const { entered, left } = comparison
+  const crossed = `${entered.length} came into the top ${TOP} and ${left.length} left it.`
+  const moves = [
+    ...(entered.length + left.length > 0 ? [crossed] : []),
+    ...describeFurthest(report, comparison),
+  ]
   const inSpan = span === 1 ? [] : [describeSpan(comparison), ...moves]
   const inDay = [describeSpan(compareOver(report, 1)), ...(span === 1 ? moves : [])]
   const all: readonly (readonly [string, readonly string[], SectionName?])[] = [
@@ -59,11 +63,6 @@ export function summarise(report: Report, span: Span = 7, shown: Shown = ALL): F
 export function compareOver(report: Report, span: Span): Comparison {
   const comparison = report.comparisons.find((each) => each.span === span)
   return comparison ?? { span, moves: [], entered: [], left: [], changes: [] }
-}
-
-/** `one day`, `7 days` */
-export function nameSpan(span: Span): string {
-  return span === 1 ? 'one day' : `${span} days`
 }
 
 /** The series of the project's own apps. */
@@ -119,7 +118,7 @@ function describeChange(report: Report, change: StandingChange, now: number, spa
   const { visibility } = change
   if (visibility === null) return ''
   const basis = describeBasis(change, visibility, now)
-  const points = `${formatDifference(shownChange(visibility))} points in ${nameSpan(span)}`
+  const points = `${formatDifference(shownChange(visibility))} points in ${span === 1 ? 'one day' : `${span} days`}`
   const parts = listParts(report, visibility).map(({ name, points }) => `${name} ${formatDifference(points)}`)
   return `${points}${basis === '' ? '' : `, ${basis}`}${parts.length === 0 ? '' : `: ${parts.join(', ')}`}.`
 }
@@ -163,17 +162,15 @@ function beforeNumber(name: string): string {
 }
 
 function describeFurthest(report: Report, { moves }: Comparison): string[] {
-  const best = moves.find(isBetter)
-  const worst = moves.find(isWorse)
-  return [
-    ...(best === undefined ? [] : [`Furthest up: ${describeMove(report, best)}.`]),
-    ...(worst === undefined ? [] : [`Furthest down: ${describeMove(report, worst)}.`]),
-  ]
-}
-
-/** `yoga timer (iOS US), 40 → 12` */
-function describeMove(report: Report, { list, before, after }: Move): string {
-  return `${nameList(report, list)}, ${formatPoint(before)} → ${formatPoint(after)}`
+  const ways = [
+    ['up', moves.find(isBetter)],
+    ['down', moves.find(isWorse)],
+  ] as const
+  return ways.flatMap(([way, move]) => {
+    if (move === undefined) return []
+    const course = `${formatPoint(move.before)} → ${formatPoint(move.after)}`
+    return [`Furthest ${way}: ${nameList(report, move.list)}, ${course}.`]
+  })
 }
 
 /** With its store, where an app of the other store has the same name. */
@@ -188,11 +185,6 @@ export function nameApp(report: Report, index: number): string {
 export function nameList(report: Report, index: number): string {
   const list = report.lists[index]
   return list === undefined ? '' : `${asName(list.name)} (${STORE_NAMES[list.store]} ${list.place})`
-}
-
-function describeCrossings({ entered, left }: Comparison): string[] {
-  if (entered.length + left.length === 0) return []
-  return [`${entered.length} came into the top ${TOP} and ${left.length} left it.`]
 }
 
 /** The first day from which on it is looked for who came past whom. */
@@ -219,22 +211,14 @@ function describeRivals(report: Report): string[] {
 function describeGaps(report: Report): string[] {
   const { measured, gaps, reasons } = report.coverage
   const poor = report.days.flatMap((day, n) => {
-    const counts = GAPS.map((gap) => [gap, gaps[gap][n] ?? 0] as const).filter(([, slots]) => slots > 0)
-    const missing = counts.reduce((sum, [, slots]) => sum + slots, 0)
+    const found = GAPS.filter((gap) => (gaps[gap][n] ?? 0) > 0)
+    const missing = found.reduce((sum, gap) => sum + (gaps[gap][n] ?? 0), 0)
     const due = missing + (measured[n] ?? 0)
-    if (due === 0 || (due - missing) / due >= FULL_BATCH_SHARE) return []
+    if (due === 0 || (due - missing) / due >= POOR_SHARE) return []
     const share = missing === due ? 'nothing' : `only ${formatPercent((100 * (due - missing)) / due)}`
-    return [
-      {
-        missing,
-        sentence: [
-          `On ${formatDay(day)} ${share} was measured: ${counts.map(([gap]) => GAP_NAMES[gap]).join(', ')}.`,
-          reasons.find((each) => each.day === day)?.reason,
-        ]
-          .filter(Boolean)
-          .join(' '),
-      },
-    ]
+    const why = found.map((gap) => GAP_NAMES[gap]).join(', ')
+    const reason = reasons.find((each) => each.day === day)?.reason ?? ''
+    return [{ missing, sentence: `On ${formatDay(day)} ${share} was measured: ${why}. ${reason}`.trimEnd() }]
   })
   const told = poor.toSorted((a, b) => b.missing - a.missing).slice(0, DAYS_TOLD)
   const others = poor.length - told.length

@@ -5,6 +5,7 @@
  */
 import type { SchemaElement } from 'hyparquet'
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
+import { parse as parseArray } from 'postgres-array'
 import type { Cells, Column } from './source.ts'
 
 /** A value as the file has it, and as hyparquet reads it with PARSERS. */
@@ -14,11 +15,6 @@ interface ColumnType {
   readonly element: Omit<SchemaElement, 'name'>
   readonly isList?: true
   parse(text: string): Value | null
-}
-
-export interface ParquetOptions {
-  /** Arrays are lists, and not text. */
-  readonly lists?: boolean
 }
 
 const DAY_MS = 86_400_000
@@ -52,17 +48,13 @@ const TYPES: Readonly<Record<number, ColumnType>> = {
 }
 
 /** Of one dimension. */
-const LISTS: Readonly<Record<number, ColumnType>> = {
-  1005: list(WHOLE),
-  1007: list(WHOLE),
-  1009: list(TEXT),
-}
+const LISTS: Readonly<Record<number, ColumnType>> = { 1005: list(WHOLE), 1007: list(WHOLE), 1009: list(TEXT) }
 
 function list({ element, parse }: ColumnType): ColumnType {
   return {
     element,
     isList: true,
-    parse: (text) => parseArray(text).map((item) => (item === null ? null : parse(item))),
+    parse: (text) => parseArray(text, parse),
   }
 }
 
@@ -82,8 +74,9 @@ export class ParquetFile {
   #rows: Cells[] = []
   #letters = 0
 
-  constructor(columns: readonly Column[], options: ParquetOptions = {}) {
-    this.#columns = columns.map((column) => ({ ...column, ...typeOf(column, options) }))
+  /** @param hasLists whether arrays are lists, and not text */
+  constructor(columns: readonly Column[], hasLists = false) {
+    this.#columns = columns.map((column) => ({ ...column, ...typeOf(column, hasLists) }))
     this.#writer = new ParquetWriter({
       writer: this.#bytes,
       schema: [{ name: 'root', num_children: columns.length }, ...this.#columns.flatMap(describeColumn)],
@@ -131,13 +124,13 @@ export class ParquetFile {
   }
 }
 
-function typeOf({ type }: Column, { lists = false }: ParquetOptions): ColumnType {
-  return (lists ? LISTS[type] : undefined) ?? TYPES[type] ?? TEXT
+function typeOf({ type }: Column, hasLists: boolean): ColumnType {
+  return (hasLists ? LISTS[type] : undefined) ?? TYPES[type] ?? TEXT
 }
 
-/** How the value of a cell stands in the file. */
-export function valueParser(column: Column, options: ParquetOptions): (cell: string | null) => Value | null {
-  const { parse } = typeOf(column, options)
+/** How the value of a cell stands in a file with lists. */
+export function valueParser(column: Column): (cell: string | null) => Value | null {
+  const { parse } = typeOf(column, true)
   return (cell) => (cell === null ? null : parse(cell))
 }
 
@@ -155,14 +148,6 @@ function describeColumn({ name, element, isList }: Column & ColumnType): SchemaE
     { name: 'list', repetition_type: 'REPEATED', num_children: 1 },
     { ...element, ...optional, name: 'element' },
   ]
-}
-
-/** An array of one dimension as Postgres writes it: `{1,NULL,"a \\"b\\""}`. */
-function parseArray(text: string): (string | null)[] {
-  return [...text.slice(1, -1).matchAll(/"((?:[^"\\]|\\.)*)"|([^,]+)/gs)].map(([, quoted, plain = '']) => {
-    if (quoted !== undefined) return quoted.replace(/\\(.)/gs, '$1')
-    return plain === 'NULL' ? null : plain
-  })
 }
 
 /** Days since 1970; infinite ones have no place in the format. */

@@ -34,8 +34,6 @@ export async function readLogo(file: string): Promise<string> {
     }
     return `data:${type};base64,${(await readFile(file)).toString('base64')}`
   } catch (error) {
-    throw new ConfigurationError(`The logo ${file} cannot be used: ${whyNot(error)}.`, {
-      cause: error,
-    })
+    throw new ConfigurationError(`The logo ${file} cannot be used: ${whyNot(error)}.`, { cause: error })
   }
 }

@@ -65,17 +65,11 @@ describe('the files', () => {
 
       test('asks no data source but ours', () => {
         const asked = [
-          ...dashboard.panels.flatMap(({ datasource, targets }) => [
-            datasource,
-            ...targets.map((each) => each.datasource),
-          ]),
-          ...dashboard.templating.list.filter(({ type }) => type === 'query').map((each) => each.datasource),
-          ...(dashboard.annotations.list ?? []).flatMap(({ datasource, target }) => [
-            datasource,
-            target.datasource,
-          ]),
+          ...dashboard.panels.flatMap((panel) => [panel, ...panel.targets]),
+          ...dashboard.templating.list.filter(({ type }) => type === 'query'),
+          ...(dashboard.annotations.list ?? []).flatMap((each) => [each, each.target]),
         ]
-        for (const each of asked) assert.deepEqual(each, DATA_SOURCE)
+        for (const { datasource } of asked) assert.deepEqual(datasource, DATA_SOURCE)
         const provisioned = readFileSync(PROVISIONED, 'utf8')
         assert.match(provisioned, new RegExp(`^ {4}uid: ${DATA_SOURCE.uid}$`, 'm'))
       })

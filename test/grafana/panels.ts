@@ -15,6 +15,8 @@ interface Target {
   readonly datasource: unknown
 }
 
+type Matcher = { readonly id: string; readonly options: string }
+
 export interface Panel {
   readonly id: number
   readonly title: string
@@ -23,11 +25,7 @@ export interface Panel {
   readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number }
   readonly datasource: unknown
   readonly targets: readonly Target[]
-  readonly fieldConfig?: {
-    readonly overrides: readonly {
-      readonly matcher: { readonly id: string; readonly options: string }
-    }[]
-  }
+  readonly fieldConfig?: { readonly overrides: readonly { readonly matcher: Matcher }[] }
 }
 
 export interface Variable {
@@ -44,13 +42,7 @@ export interface Dashboard {
   readonly schemaVersion: number
   readonly panels: readonly Panel[]
   readonly templating: { readonly list: readonly Variable[] }
-  readonly annotations: {
-    readonly list?: readonly {
-      readonly name: string
-      readonly datasource: unknown
-      readonly target: Target
-    }[]
-  }
+  readonly annotations: { readonly list?: readonly { datasource: unknown; target: Target }[] }
 }
 
 /** By the names of their files. */

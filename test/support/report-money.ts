@@ -10,35 +10,20 @@ export function spend(
   const spentMicros = days.map((_, day) => gaps.filter((row) => row[day] === null).length * 1200 + 1800)
   const today = spentMicros.at(-1) ?? 0
   const total = spentMicros.reduce((sum, micros) => sum + micros, 0)
+  const onSearches = total - 1800 * days.length
   return {
     spentMicros,
     refundedMicros: 36_000,
     duplicateMicros: 0,
     reservedMicros: 4800,
     functions: [
-      {
-        function: 'app_searches',
-        tasks: Math.floor((total - 1800 * days.length) / 1200),
-        spentMicros: total - 1800 * days.length,
-      },
+      { function: 'app_searches', tasks: Math.floor(onSearches / 1200), spentMicros: onSearches },
       { function: 'app_info', tasks: 3 * days.length, spentMicros: 1800 * days.length },
     ],
-    dearest: [
-      {
-        name: 'yoga <b>',
-        store: 'ios_store',
-        place: 'US',
-        tasks: days.length,
-        spentMicros: 1200 * days.length,
-      },
-      {
-        name: 'pilates',
-        store: 'ios_store',
-        place: 'DE',
-        tasks: days.length,
-        spentMicros: 1200 * days.length,
-      },
-    ],
+    dearest: ['yoga <b>', 'pilates'].map((name, n) => ({
+      ...{ name, store: 'ios_store' as const, place: n === 0 ? 'US' : 'DE' },
+      ...{ tasks: days.length, spentMicros: 1200 * days.length },
+    })),
     savedMicros: 24_000,
     outlook: [
       { every: null, monthlyMicros: 36_000_000 },

@@ -216,6 +216,11 @@ function rename(report: Report, lists: readonly RankedList[]): Report {
 
 const words = (text: string) => text.split(',')
 
+const CHART: RankedList = {
+  ...{ store: 'android_store', kind: 'chart', name: 'topselling_free, HEALTH_AND_FITNESS' },
+  ...{ place: 'US', language: 'en', tags: ['charts'], weight: 1 },
+}
+
 function makeLists(count: number, random: () => number): RankedList[] {
   const first = words('yoga,pilates,meditation,stretching,sleep,workout,posture,breathing,calm,core')
   const second = words(',for beginners,at home,daily,for men,for seniors,timer,app,free,class')
@@ -224,20 +229,7 @@ function makeLists(count: number, random: () => number): RankedList[] {
     second.flatMap((b) => first.map((a) => [a, b, c].filter(Boolean).join(' '))),
   )
   const places = words('US en,US en,US en,DE de,JP ja').map((place) => place.split(' '))
-  const charts: RankedList[] =
-    count < 20
-      ? []
-      : [
-          {
-            store: 'android_store',
-            kind: 'chart',
-            name: 'topselling_free, HEALTH_AND_FITNESS',
-            place: 'US',
-            language: 'en',
-            tags: ['charts'],
-            weight: 1,
-          },
-        ]
+  const charts: RankedList[] = count < 20 ? [] : [CHART]
   const keywords = Array.from({ length: count - charts.length }, (_, n): RankedList => {
     const [place = '', language = ''] = places[n % places.length] ?? []
     return {
@@ -308,14 +300,9 @@ function makeChanges(at: (share: number) => string): Report['changes'] {
     [RELEASE, 0, 'update_notes', 'Calmer.', 'Pilates, and a quieter bell.'],
     [0.9, 3, 'price', '4.99', '0'],
   ] as const
-  return changes.map(([share, app, field, before, after]) => ({
-    day: at(share),
-    app,
-    place: 'US',
-    field,
-    before,
-    after,
-  }))
+  return changes.map(([share, app, field, before, after]) => {
+    return { day: at(share), app, place: 'US', field, before, after }
+  })
 }
 
 function makeRatings(

@@ -1,5 +1,6 @@
 /** A source in the bytes of a format, batch by batch: nothing is held but what is being written. */
-import { csvHead, csvRows } from './csv.ts'
+import { stringify } from 'csv-stringify/sync'
+import { escapeFormula } from '../../watch/cells.ts'
 import { ParquetFile } from './parquet.ts'
 import { type Cells, type Column, openSource } from './source.ts'
 
@@ -59,4 +60,26 @@ const ENCODERS: Readonly<Record<ExportFormat, (columns: readonly Column[]) => En
 /** JSON leaves DEL and the C1 controls as they are, and a terminal obeys some of them. */
 function escapeControls(line: string): string {
   return line.replace(/[\u007f-\u009f]/g, (control) => `\\u00${control.charCodeAt(0).toString(16)}`)
+}
+
+/**
+ * Types whose text never comes from outside: numbers, truth values, times. Of everything else a cell may
+ * begin like a formula.
+ */
+const HARMLESS_TYPES = new Set([16, 20, 21, 23, 26, 700, 701, 1082, 1083, 1114, 1184, 1186, 1266, 1700, 2950])
+
+function csvHead(columns: readonly Column[]): string {
+  return stringify([columns.map(({ name }) => escapeFormula(name))])
+}
+
+/** A null is an empty cell. */
+function csvRows(columns: readonly Column[], rows: readonly Cells[]): string {
+  const isHarmless = columns.map(({ type }) => HARMLESS_TYPES.has(type))
+  return stringify(
+    rows.map((row) =>
+      row.map((cell, n) => (cell === null ? '' : isHarmless[n] ? cell : escapeFormula(cell))),
+    ),
+    // What stands at the edge of a cell belongs to it.
+    { quoted_match: /^\s|\s$/ },
+  )
 }

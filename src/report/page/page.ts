@@ -154,9 +154,7 @@ const STYLES = ['theme', 'hues', 'layout', 'charts', 'tables', 'media']
 const LIBRARIES = ['d3-array', 'd3-path', 'd3-shape']
 const SCRIPTS = [
   ...['../../text/days', '../../text/gaps', '../points', 'element', 'marks', 'captions', 'chart'],
-  ...['elements', 'data', 'scope', 'pointer', 'panel', 'table', 'matrix', 'main'].map(
-    (name) => `browser/${name}`,
-  ),
+  ...['elements', 'scope', 'pointer', 'panel', 'table', 'main'].map((name) => `browser/${name}`),
 ]
 /** What the scripts import of the libraries stands in the page by this name. */
 const IMPORTED = 'const { line, nice, ticks } = d3'

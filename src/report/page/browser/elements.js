@@ -1,7 +1,9 @@
 // @ts-check
 /**
- * Elements of the page. Text becomes text nodes alone, so that a keyword or a title can be nothing else.
+ * Elements of the page, and what it holds. Text becomes text nodes alone, so that a keyword or a title can be
+ * nothing else.
  *
+ * @import { PageData } from '../data.ts'
  * @import { Drawn } from '../drawing.ts'
  */
 
@@ -26,3 +28,18 @@ export const find = (selector, within = document) =>
 /** @type {(selector: string) => HTMLElement[]} */
 export const findAll = (selector) =>
   [...document.querySelectorAll(selector)].map((each) => /** @type {HTMLElement} */ (each))
+
+export const data = await unpack(find('#data').textContent ?? '')
+
+/** @param {string} text @returns {Promise<PageData>} */
+async function unpack(text) {
+  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0))
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate-raw'))
+  /** @type {PageData} */
+  const packed = await new Response(stream).json()
+  const series = packed.series.map(([list, app, steps]) => {
+    let point = 0
+    return /** @type {const} */ ([list, app, steps.map((step) => (point += step))])
+  })
+  return { ...packed, series }
+}

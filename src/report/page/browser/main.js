@@ -1,9 +1,12 @@
 // @ts-check
 /** Begins where the page is read: before that it stands by itself. */
-import { findAll } from './elements.js'
-import { prepareMatrix } from './matrix.js'
+import { formatPoint } from '../../points.js'
+import { scrolling } from '../captions.js'
+import { element } from '../element.js'
+import { data, findAll, make } from './elements.js'
 import { openPanel, panel } from './panel.js'
 import { attachReader } from './pointer.js'
+import { applyScope } from './scope.js'
 import { prepareTable, watchTrends } from './table.js'
 
 /** A link to a keyword opens its chart. */
@@ -13,6 +16,36 @@ function followHash() {
   row.hidden = false
   if (panel.row !== row) openPanel(row, Number(row.id.slice(1)))
   row.scrollIntoView({ block: 'start' })
+}
+
+/** Every followed app on every keyword on the last day, as a table that is made when it is opened. */
+function prepareMatrix() {
+  const details = document.querySelector('#matrix')
+  details?.addEventListener('toggle', () => {
+    if (details.childElementCount > 1) return
+    details.append(make(scrolling('Ranks of all apps', drawMatrix())))
+    if (document.querySelector('#filters') !== null) applyScope()
+  })
+}
+
+function drawMatrix() {
+  const points = new Map(data.series.map(([list, app, all]) => [`${list} ${app}`, all.at(-1) ?? 0]))
+  const name = (/** @type {string} */ text) => element('bdi', {}, [text])
+  const heads = ['Keyword or chart', ...data.apps.map((app) => name(app.name))]
+  const rows = data.lists.map((of, list) => {
+    const cells = data.apps.map((_, app) => {
+      const point = points.get(`${list} ${app}`)
+      return element('td', {}, [point === undefined ? '' : formatPoint(point)])
+    })
+    const about = [name(of.name), element('small', {}, [of.place])]
+    return element('tr', {}, [element('th', { scope: 'row', 'data-list': list }, about), ...cells])
+  })
+  const head = element(
+    'tr',
+    {},
+    heads.map((text) => element('th', { scope: 'col' }, [text])),
+  )
+  return element('table', { class: 'matrix' }, [element('thead', {}, [head]), element('tbody', {}, rows)])
 }
 
 document.documentElement.classList.add('scripted')

@@ -9,8 +9,7 @@ import { depthWithout, formatPoint, gapOf, rankOf } from '../../points.js'
 import { drawLegend, drawMarkTexts, drawNumbers, swatch } from '../captions.js'
 import { drawRanks } from '../chart.js'
 import { element } from '../element.js'
-import { data } from './data.js'
-import { find, make } from './elements.js'
+import { data, find, make } from './elements.js'
 import { attachReader } from './pointer.js'
 
 const PANEL_HEIGHT = 316

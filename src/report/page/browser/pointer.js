@@ -2,8 +2,7 @@
 /** Values of a day at the pointer, or by the arrow keys: read from the table of numbers below each chart. */
 import { swatch } from '../captions.js'
 import { element } from '../element.js'
-import { data } from './data.js'
-import { find, make } from './elements.js'
+import { data, find, make } from './elements.js'
 
 /** @param {HTMLElement} plot */
 export function attachReader(plot) {

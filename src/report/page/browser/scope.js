@@ -1,7 +1,6 @@
 // @ts-check
 /** The country and the tag that are chosen above the page: what names another keyword is not shown. */
-import { data } from './data.js'
-import { find, findAll } from './elements.js'
+import { data, find, findAll } from './elements.js'
 
 /** What is chosen of a field of the filters; empty for all. @param {string} field */
 export function chosen(field) {

@@ -8,8 +8,7 @@
 import { rankOf } from '../../points.js'
 import { drawSpark } from '../chart.js'
 import { element } from '../element.js'
-import { data } from './data.js'
-import { find, findAll, make } from './elements.js'
+import { data, find, findAll, make } from './elements.js'
 import { closePanel, openPanel, panel } from './panel.js'
 import { applyScope, chosen, isInScope } from './scope.js'
 

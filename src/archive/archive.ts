@@ -53,11 +53,15 @@ export async function* archiveMonths(db: Database, options: ArchiveOptions): Asy
   await sweepDrafts(options.folder, Date.now())
   for (const month of months) {
     options.signal.throwIfAborted()
-    const file = join(options.folder, `${month.table}-${month.begins.toISOString().slice(0, 7)}.parquet`)
+    const file = join(options.folder, `${month.table}-${monthOf(month.begins)}.parquet`)
     const query = { url: db.url, query: QUERIES[month.table](month), signal: options.signal }
     const isNew = !existsSync(file)
     const rows = isNew ? await writeArchive(file, query) : await compareArchive(file, query)
-    if (typeof rows === 'string') throw new ConfigurationError(describeDifference(file, rows))
+    if (typeof rows === 'string')
+      throw new ConfigurationError(
+        `${file} stands there and is not what the database has: ${rows}. Nothing was changed. Move it ` +
+          'away, or archive to another folder.',
+      )
     if (options.drops)
       await inPiece(db, 'Dropping a month of the history', (tx) => dropMonth(tx, month, rows))
     yield { file, rows, isNew, isDropped: options.drops }
@@ -76,17 +80,9 @@ async function requireFolder(folder: string): Promise<void> {
   try {
     await makeFolder(folder)
   } catch (error) {
-    throw new ConfigurationError(`The folder ${folder} cannot be used: ${(error as Error).message}.`, {
-      cause: error,
-    })
+    const { message } = error as Error
+    throw new ConfigurationError(`The folder ${folder} cannot be used: ${message}.`, { cause: error })
   }
-}
-
-function describeDifference(file: string, difference: string): string {
-  return (
-    `${file} stands there and is not what the database has: ${difference}. Nothing was changed. Move it ` +
-    'away, or archive to another folder.'
-  )
 }
 
 /**
@@ -106,29 +102,27 @@ async function refuseUnfinished(db: Database, months: readonly Month[], drops: b
         (select opened_to from ledger where opened_to > '-infinity' and opened_to < ${ends})
       ) as open,
       (select min(slot) from task where slot < ${ends}) as tasks`
-  const month = (at: Date) => at.toISOString().slice(0, 7)
   if (row === undefined) return
-  if (ends.getTime() > row.limit.getTime()) {
+  const { limit, open, tasks } = row
+  if (ends.getTime() > limit.getTime())
     throw new ConfigurationError(
-      `Results of the month before ${month(ends)} may still come. Archive what is before ` +
-        `${month(row.limit)}-01.`,
+      `Results of the month before ${monthOf(ends)} may still come. Archive what is before ` +
+        `${monthOf(limit)}-01.`,
     )
-  }
-  if (row.open !== null) {
+  if (open !== null)
     throw new ConfigurationError(
-      `Slots of ${month(row.open)} are not closed yet. Run \`storerank run\`, or archive what is ` +
-        `before ${month(row.open)}-01.`,
+      `Slots of ${monthOf(open)} are not closed yet. Run \`storerank run\`, or archive what is before ` +
+        `${monthOf(open)}-01.`,
     )
-  }
-  if (drops && row.tasks !== null) {
+  if (drops && tasks !== null)
     throw new ConfigurationError(
-      `Tasks of ${month(row.tasks)} are still there, and looked up in the history: they are kept for ` +
-        '90 days after their end, until the ' +
-        'next housekeeping. Without --drop the month can be archived; with it, what is before ' +
-        `${month(row.tasks)}-01.`,
+      `Tasks of ${monthOf(tasks)} are still there, and looked up in the history: they are kept for 90 days ` +
+        'after their end, until the next housekeeping. Without --drop the month can be archived; with it, ' +
+        `what is before ${monthOf(tasks)}-01.`,
     )
-  }
 }
+
+const monthOf = (at: Date) => at.toISOString().slice(0, 7)
 
 /**
  * Under the lock of the table nothing can have come since it was compared: rows of the history are added and
@@ -142,8 +136,7 @@ async function dropMonth(tx: Transaction, month: Month, rows: number): Promise<v
   await tx`lock table ${sql.identifier(name)} in access exclusive mode`
   const [found] = await tx<{ rows: number; tasks: boolean }[]>`
     select (select count(*) from ${sql.identifier(name)}) as rows,
-      exists (select 1 from task where slot >= ${begins}
-      and slot < ${ends}) as tasks`
+      exists (select 1 from task where slot >= ${begins} and slot < ${ends}) as tasks`
   if (found?.rows !== rows || found.tasks) throw changed(name)
   await tx`drop table ${sql.identifier(name)}`
 }
@@ -183,12 +176,10 @@ const QUERIES: Readonly<Record<Month['table'], (month: Month) => string>> = {
     order by h.slot, h.target_id`,
   app_snapshot: ({ name }) => `
     select h.slot, h.target_id, ${TARGET}, h.captured_at, h.gap, h.reason, a.app_id, h.found, h.rating,
-      h.votes_count,
-      h.reviews_count, h.price_micros, h.currency, h.is_free, h.version, h.minimum_os_version, h.size,
-        h.main_category,
-      h.installs_count, h.released_at, h.updated_at, case when h.gap is null
-        then t.check_url end as check_url, l.title,
-      l.description, l.update_notes, l.icon, l.images, l.details
+      h.votes_count, h.reviews_count, h.price_micros, h.currency, h.is_free, h.version, h.minimum_os_version,
+      h.size, h.main_category, h.installs_count, h.released_at, h.updated_at,
+      case when h.gap is null then t.check_url end as check_url, l.title, l.description, l.update_notes,
+      l.icon, l.images, l.details
     from ${name} h left join target t on t.id = h.target_id left join app a on a.id = h.app
       left join listing l on l.hash = h.listing_hash
     order by h.slot, h.target_id`,

@@ -71,28 +71,28 @@ export async function readProblems(db: Database, limit: number) {
 
 export type ProblemCount = { readonly view: string; readonly kind: string; readonly count: number }
 
-const TASK_PROBLEMS = [
-  ...['failed', 'rejected', 'unknown', 'duplicate'],
-  ...['price', 'overdue', 'service_failure', 'incomplete'],
-]
-
 /**
  * How many problems of watches, tasks and audits there are, by view and kind, each up to PROBLEMS_COUNTED.
- * Kinds are asked for one by one, so that the bound of one hides no other; as constants, so that each reads
- * its own branch of the view alone.
+ * Kinds of tasks are asked for one by one, so that the bound of one hides no other; as constants, so that each
+ * reads its own branch of the view alone.
  */
-export async function readProblemCounts({ sql: db }: Database) {
-  const kinds = TASK_PROBLEMS.map((kind) => ['task_problem', 'kind', `where kind = '${kind}'`] as const)
-  const asked = [
-    ['watch_problem', 'problem', "where problem <> 'money'"] as const,
-    ['watch_problem', 'problem', "where problem = 'money'"] as const,
-    ...kinds,
-    ['audit_problem', 'kind', ''] as const,
-  ].map(([view, kind, where]) =>
-    sql.raw(`(select '${view}' as view, ${kind} as kind from ${view} ${where} limit ${PROBLEMS_COUNTED})`),
-  )
+export async function readProblemCounts({ sql: db }: Database): Promise<ProblemCount[]> {
+  const most = PROBLEMS_COUNTED
   return db<ProblemCount[]>`
-    select view, kind, count(*) as count from (${sql.join(asked, ' union all ')}) problem
+    select view, kind, count(*) as count from (
+      (select 'watch_problem' as view, problem as kind from watch_problem
+        where problem <> 'money' limit ${most})
+      union all (select 'watch_problem', problem from watch_problem where problem = 'money' limit ${most})
+      union all (select 'task_problem', kind from task_problem where kind = 'failed' limit ${most})
+      union all (select 'task_problem', kind from task_problem where kind = 'rejected' limit ${most})
+      union all (select 'task_problem', kind from task_problem where kind = 'unknown' limit ${most})
+      union all (select 'task_problem', kind from task_problem where kind = 'duplicate' limit ${most})
+      union all (select 'task_problem', kind from task_problem where kind = 'price' limit ${most})
+      union all (select 'task_problem', kind from task_problem where kind = 'overdue' limit ${most})
+      union all (select 'task_problem', kind from task_problem where kind = 'service_failure' limit ${most})
+      union all (select 'task_problem', kind from task_problem where kind = 'incomplete' limit ${most})
+      union all (select 'audit_problem', kind from audit_problem limit ${most})
+    ) problem
     group by 1, 2 order by 1, 2`
 }
 

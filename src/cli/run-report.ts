@@ -53,14 +53,21 @@ export async function describeBriefly(
 ): Promise<string> {
   const done = describeWork({ ...progress, ...(await readPaidSince(db, began)) })
   const next = await readNextDue(db)
-  const { total, isMore } = await readProblems(db, 1)
-  return [
+  const problems = await readProblems(db, 1)
+  const sentences = [
     `Done: ${done || 'nothing was due'}.`,
-    next === null ? '' : `The next slot begins at ${formatInstant(next)}.`,
-    total === 0 ? '' : `${isMore ? 'At least ' : ''}${countOf(total, 'problem')}: storerank status.`,
+    next !== null && describeNext(next),
+    problems.total > 0 && `${countProblems(problems)}: storerank status.`,
   ]
-    .filter(Boolean)
-    .join(' ')
+  return sentences.filter(Boolean).join(' ')
+}
+
+function describeNext(slot: Date): string {
+  return `The next slot begins at ${formatInstant(slot)}.`
+}
+
+function countProblems({ total, isMore }: { readonly total: number; readonly isMore: boolean }): string {
+  return `${isMore ? 'At least ' : ''}${countOf(total, 'problem')}`
 }
 
 /** `stored 312 results, posted 5 measurements of 4 projects, $0.31` */
@@ -83,16 +90,19 @@ interface Work {
 
 async function describeRanks(db: Database): Promise<Part> {
   const { lines, total } = await readLatestRanks(db, RANKS_SHOWN)
-  if (total === 0) {
-    const needs = 'a keyword or a chart that was measured, and an app of the same project and store'
-    return `There is no rank yet: it takes ${needs}.`
-  }
-  const { own = [], competitor = [] } = Object.groupBy(lines, ({ role }) =>
-    role === 'own' ? 'own' : 'competitor',
-  )
+  if (total === 0)
+    return (
+      'There is no rank yet: it takes a keyword or a chart that was measured, and an app of the same project ' +
+      'and store.'
+    )
+  const ofRole = (title: string, isOwn: boolean) =>
+    describeTable(
+      title,
+      lines.filter(({ role }) => (role === 'own') === isOwn),
+    )
   return [
-    describeTable('Own apps', own),
-    describeTable('Competitors', competitor),
+    ofRole('Own apps', true),
+    ofRole('Competitors', false),
     more(total - lines.length, ': select * from rank_latest;'),
     'rank "> 100": measured, and not among the first 100; "not in 53": the store has no more results; ' +
       'change: against the day before, in and out: of the ranks that were looked at; ' +
@@ -132,10 +142,14 @@ async function describeSpending(db: Database, result: CycleResult, began: Date):
       ? `: charged ${formatUsd(chargedMicros)}, refunded ${formatUsd(refundedMicros)} ` +
         'for results that the stores did not have'
       : ''
-  const bought = countOf(spent.tasks, 'measurement')
+  const bought = await readSpentByFunction(db, began)
   return [
-    `Spent ${formatUsd(net)} on ${bought} since this run began${refund}.`,
-    await describeFunctions(db, began),
+    `Spent ${formatUsd(net)} on ${countOf(spent.tasks, 'measurement')} since this run began${refund}.`,
+    bought.length > 1 &&
+      bought.map(
+        ({ function: fn, tasks, netMicros }) =>
+          `  ${formatUsd(netMicros)} on ${countOf(tasks, ...FUNCTION_NAMES[fn])}`,
+      ),
   ]
 }
 
@@ -146,8 +160,7 @@ async function explainNothing(db: Database, { refusal, outstanding }: CycleResul
   if (refusal !== null || outstanding.outage !== null) return 'Bought nothing.'
   const next = await readNextDue(db)
   if (next === null) return 'Bought nothing: nothing is watched.'
-  const begins = `The next slot begins at ${formatInstant(next)}.`
-  return `Bought nothing: everything due is measured or under way. ${begins}`
+  return `Bought nothing: everything due is measured or under way. ${describeNext(next)}`
 }
 
 async function describeBudgets(db: Database, { plan }: CycleResult, budget: Config['budget']): Promise<Part> {
@@ -169,24 +182,12 @@ const FUNCTION_NAMES: Readonly<Record<ServiceFunction, readonly [string, string]
   app_reviews: ['list of reviews', 'lists of reviews'],
 }
 
-async function describeFunctions(db: Database, began: Date): Promise<Part> {
-  const lines = await readSpentByFunction(db, began)
-  return (
-    lines.length > 1 &&
-    lines.map(
-      ({ function: bought, tasks, netMicros }) =>
-        `  ${formatUsd(netMicros)} on ${countOf(tasks, ...FUNCTION_NAMES[bought])}`,
-    )
-  )
-}
-
 async function describeProblems(db: Database): Promise<Part> {
-  const { lines, total, isMore } = await readProblems(db, PROBLEMS_SHOWN)
-  if (total === 0) return null
-  const many = `${isMore ? 'At least ' : ''}${countOf(total, 'problem')}`
+  const problems = await readProblems(db, PROBLEMS_SHOWN)
+  if (problems.total === 0) return null
   return [
-    heading(`${many}. Details: ${nameCommand()} status`),
-    lines.map(({ about, message }) => `  ${about}: ${message}`),
+    heading(`${countProblems(problems)}. Details: ${nameCommand()} status`),
+    problems.lines.map(({ about, message }) => `  ${about}: ${message}`),
   ]
 }
 

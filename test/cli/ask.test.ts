@@ -1,12 +1,13 @@
 /** `storerank ask` as a person runs it who writes no SQL. */
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import { callCommand } from '../support/command.ts'
+import { commandsWith } from '../support/command.ts'
 import { lasting } from '../support/lasting.ts'
 import { createWatchlist } from '../support/watchlist.ts'
 
 const list = lasting(createWatchlist)
-const ask = (...args: string[]) => callCommand(['ask', ...args], { env: { DATABASE_URL: list.url } })
+const { succeed, refuse } = commandsWith(() => ({ DATABASE_URL: list.url }))
+const ask = (...args: string[]) => succeed('ask', ...args)
 
 before(async () => {
   await list.setNow('2026-11-01 00:00+00')
@@ -28,42 +29,39 @@ before(async () => {
 })
 
 test('lists what can be asked, each with what it answers', async () => {
-  const { code, stdout, stderr } = await ask()
-  assert.equal(code, 0, stderr)
+  const stdout = await ask()
   assert.match(stdout, /^cannibalization: Keywords and charts on which two own apps stand/m)
   assert.doesNotMatch(stdout, /compared_ranks/)
 })
 
 test('answers by the latest days, the heaviest first, and says once what all rows have', async () => {
-  const { code, stdout, stderr } = await ask('cannibalization', '--project', 'fitness')
-  assert.equal(code, 0, stderr)
+  const stdout = await ask('cannibalization', '--project', 'fitness')
   assert.match(stdout, /^cannibalization: fitness, 1 Nov 2026 to 2 Nov 2026$/m)
   assert.match(stdout, /^All of them: store ios_store, list keyword, location 2840, language en, /m)
   assert.match(stdout, /│ yoga +│ yoga +│ +2 │[\s\S]*│ chess +│ chess +│ +1 │/)
-  const { stdout: json } = await ask('cannibalization', '--project', 'fitness', '--tag', 'chess', '--json')
+  const json = await ask('cannibalization', '--project', 'fitness', '--tag', 'chess', '--json')
   const [row, ...others] = JSON.parse(json)
   assert.deepEqual([row.keyword, row.rank, row.other_rank, row.turns, others], ['chess', 2, 3, 1, []])
 })
 
 test('takes what the question takes, and refuses what it does not', async () => {
   const asked = ['--project', 'fitness', '--sort', 'rank', '--descending', '--csv']
-  const { stdout } = await ask('rank_daily', ...asked)
+  const stdout = await ask('rank_daily', ...asked)
   assert.match(stdout.split('\n')[1] ?? '', /3/)
   const top = await ask('top_holders', '--project', 'fitness', '--with', 'top=1', '--json')
   assert.deepEqual(
-    JSON.parse(top.stdout).map(({ rank }: { rank: number }) => rank),
+    JSON.parse(top).map(({ rank }: { rank: number }) => rank),
     [1, 1],
   )
   const all = await ask('rank_daily', '--project', 'fitness', '--limit', '1')
-  assert.match(all.stdout, /… and 7 more: --limit/)
-  const refused = async (...args: string[]) => (await ask(...args)).stderr
-  assert.match(await refused('canibalization', '--project', 'fitness'), /Did you mean "?cannibalization/)
-  assert.match(await refused('clusters', '--project', 'fitness', '--app', '1'), /does not take "in_app_id"/)
-  assert.match(await refused('top_holders', '--project', 'fitness', '--with', 'top'), /with its value, such/)
-  assert.match(
-    await refused('top_holders', '--project', 'fitness', '--with', 'top=many'),
-    /does not take that value: .*"many"\. Look/,
-  )
-  assert.match(await refused('clusters'), /about one project, and there are several: give one of f/)
-  assert.match(await refused('clusters', '--project', 'fitness', '--sort', 'size'), /has no column "size"/)
+  assert.match(all, /… and 7 more: --limit/)
+  const refused: [words: string, sentence: RegExp][] = [
+    ['canibalization --project fitness', /Did you mean "?cannibalization/],
+    ['clusters --project fitness --app 1', /does not take "in_app_id"/],
+    ['top_holders --project fitness --with top', /with its value, such/],
+    ['top_holders --project fitness --with top=many', /does not take that value: .*"many"\. Look/],
+    ['clusters', /about one project, and there are several: give one of f/],
+    ['clusters --project fitness --sort size', /has no column "size"/],
+  ]
+  for (const [words, sentence] of refused) await refuse(['ask', ...words.split(' ')], sentence)
 })

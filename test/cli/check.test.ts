@@ -2,37 +2,44 @@
  * `storerank check` as a person with an account runs it: what it prints, what it buys, and what it does not.
  */
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { startSandbox } from '../../src/sandbox/server.ts'
 import { AppDataClient } from '../../src/service/client.ts'
 import { shortenCallWindow } from '../support/call-window.ts'
-import { callCommand } from '../support/command.ts'
+import { commandsWith } from '../support/command.ts'
 import { createTestDatabase } from '../support/database.ts'
+import { lasting } from '../support/lasting.ts'
 import { settingsOf } from '../support/sandbox-process.ts'
 
 const ACCOUNT = { login: 'somebody@example.com', password: 'hush-Kd83-quiet' }
 
-/** A database of one's own, and an account at a service as it is sold. */
-async function setUp(t: TestContext) {
+const sandbox = lasting(async () => {
   const limits = { readyListsPerMinute: 1_000, idListsPerMinute: 1_000, statusPerMinute: 1_000 }
-  const sandbox = await startSandbox({ readyMs: 0, asSold: true, ...ACCOUNT, ...limits })
-  t.after(() => sandbox.close())
-  const database = await createTestDatabase()
-  t.after(() => database.drop())
+  const { url, close } = await startSandbox({ readyMs: 0, asSold: true, ...ACCOUNT, ...limits })
+  const client = new AppDataClient({ baseUrl: url, ...ACCOUNT })
+  return { url, client, drop: () => client.close().then(close) }
+})
+const database = lasting(async () => {
+  const made = await createTestDatabase()
   // Several checks within a minute would wait for its end.
-  await shortenCallWindow(database.sql, 1_000)
-  const env = { ...settingsOf(database.url, sandbox.url, ACCOUNT), APP_DATA_STORES: 'apple,google' }
-  const client = new AppDataClient({ baseUrl: sandbox.url, ...ACCOUNT })
-  t.after(() => client.close())
-  /** What the account has paid, in micro-dollars. */
-  const charged = async () => 1_000_000_000 - ((await client.getUserData()).balanceMicros ?? 0)
-  return { database, env, run: (...args: string[]) => callCommand(args, { env }), charged }
-}
+  await shortenCallWindow(made.sql, 1_000)
+  return made
+})
+const settings = () => ({
+  ...settingsOf(database.url, sandbox.url, ACCOUNT),
+  APP_DATA_STORES: 'apple,google',
+})
+const { call, succeed, refuse } = commandsWith(settings)
+/** What the account has paid, in micro-dollars. */
+const charged = async () => 1_000_000_000 - ((await sandbox.client.getUserData()).balanceMicros ?? 0)
 
-test('says what differs without buying, and nothing that a report of an error must not hold', async (t) => {
-  const { run, charged } = await setUp(t)
-  const { code, stdout } = await run('check', '--json')
-  assert.equal(code, 0)
+test('is named once by a run on an account that it never saw', async () => {
+  assert.match((await call('run', 'account')).stderr, /storerank check/)
+  assert.doesNotMatch((await call('run', 'account')).stderr, /storerank check/)
+})
+
+test('says what differs without buying, and nothing that a report of an error must not hold', async () => {
+  const stdout = await succeed('check', '--json')
   const { findings } = JSON.parse(stdout) as { findings: { about: string; verdict: string }[] }
   assert.equal(findings.find(({ about }) => about === 'limits')?.verdict, 'differs')
   assert.equal(findings.find(({ about }) => about === 'form of results')?.verdict, 'unknown')
@@ -40,45 +47,31 @@ test('says what differs without buying, and nothing that a report of an error mu
   assert.equal(await charged(), 0)
 })
 
-test('buys one keyword of each store once, as an ordinary measurement', async (t) => {
-  const { database, run, charged } = await setUp(t)
-  const asked = await run('check', '--buy')
-  assert.equal(asked.code, 2)
-  assert.match(asked.stderr, /it costs \$0\.0024 at most\. Say --yes/)
-  assert.equal(await charged(), 0)
-  const bought = await run('check', '--buy', '--yes')
-  assert.equal(bought.code, 0)
-  assert.match(bought.stdout, /ios_store: measured in \d+ s, with \d+ results; charged \$0\.0012/)
-  assert.match(bought.stdout, /form of results: differs\. Items are app_store_search_organic/)
-  assert.equal((await run('check', '--buy', '--yes')).code, 0)
-  assert.equal(await charged(), 2400)
-  const rows = await database.sql`select from ranking where captured_at is not null`
-  assert.equal(rows.count, 2)
-  const watched = await database.sql`select from keyword_watch where enabled`
-  assert.equal(watched.count, 0)
-})
-
-test('buys nothing where a run would buy other things with it', async (t) => {
-  const { database, run, charged } = await setUp(t)
-  await database.sql`
-    insert into keyword_watch (project, store, keyword, location_code, language_code)
-    values ('fitness', 'ios_store', 'yoga', 2840, 'en')`
-  const { code, stderr } = await run('check', '--buy', '--yes')
-  assert.equal(code, 2)
-  assert.match(stderr, /this database watches more, which would be bought with it/)
-  assert.equal(await charged(), 0)
-})
-
-test('ends with 1 and says what to mend where nothing can be bought', async (t) => {
-  const { env, run } = await setUp(t)
-  env.APP_DATA_STORES = 'ios_store,android_store'
-  const { code, stdout } = await run('check')
+test('ends with 1 and says what to mend where nothing can be bought', async () => {
+  const wrong = commandsWith(() => ({ ...settings(), APP_DATA_STORES: 'ios_store,android_store' }))
+  const { code, stdout } = await wrong.call('check')
   assert.equal(code, 1)
   assert.match(stdout, /Set APP_DATA_STORES=apple,google\.\n1 thing must be mended/)
 })
 
-test('is named once by a run on an account that it never saw', async (t) => {
-  const { run } = await setUp(t)
-  assert.match((await run('run', 'account')).stderr, /storerank check/)
-  assert.doesNotMatch((await run('run', 'account')).stderr, /storerank check/)
+test('buys nothing where a run would buy other things with it', async () => {
+  await database.sql`
+    insert into keyword_watch (project, store, keyword, location_code, language_code)
+    values ('fitness', 'ios_store', 'yoga', 2840, 'en')`
+  const more = /this database watches more, which would be bought with it/
+  await refuse(['check', '--buy', '--yes'], more)
+  assert.equal(await charged(), 0)
+  await database.sql`delete from keyword_watch`
+})
+
+test('buys one keyword of each store once, as an ordinary measurement', async () => {
+  await refuse(['check', '--buy'], /it costs \$0\.0024 at most\. Say --yes/)
+  assert.equal(await charged(), 0)
+  const bought = await succeed('check', '--buy', '--yes')
+  assert.match(bought, /ios_store: measured in \d+ s, with \d+ results; charged \$0\.0012/)
+  assert.match(bought, /form of results: differs\. Items are app_store_search_organic/)
+  await succeed('check', '--buy', '--yes')
+  assert.equal(await charged(), 2400)
+  assert.equal((await database.sql`select from ranking where captured_at is not null`).count, 2)
+  assert.equal((await database.sql`select from keyword_watch where enabled`).count, 0)
 })

@@ -6,14 +6,13 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { describeDigest } from '../../src/cli/commands/report.ts'
 import { drawParts } from '../../src/cli/print.ts'
-import { callCommand } from '../support/command.ts'
+import { commandsWith } from '../support/command.ts'
 import { createWatchlist, type Watchlist } from '../support/watchlist.ts'
 
 const NOW = '2026-11-03 06:00+00'
 
 let list: Watchlist
 let folder: string
-let env: Record<string, string>
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'storerank-report-'))
   list = await createWatchlist()
@@ -35,16 +34,15 @@ before(async () => {
   await list.leaveGap('zen', '2026-11-03 00:00+00', 'budget', 'project_budget')
   await list.sql`update app set title = ${'Steer\u001b[31m <b>&'} where app_id = '1002'`
   await list.setNowForAll(NOW)
-  env = { DATABASE_URL: list.url }
 })
+const { succeed, refuse } = commandsWith(() => ({ DATABASE_URL: list.url }))
 after(async () => {
   await list.drop()
   await rm(folder, { recursive: true })
 })
 
 test('the latest day says what moved, what is missing and why, and how visible the apps are', async () => {
-  const { code, stdout, stderr } = await callCommand(['report'], { env })
-  assert.equal(code, 0, stderr)
+  const stdout = await succeed('report')
   assert.match(stdout, /fitness, 1 Nov 2026 to 3 Nov 2026/)
   assert.match(stdout, /In one day: 1 up, 1 down, 1 not measured: budget\./)
   assert.match(stdout, /Up since the day before \(1\)[\s\S]*yoga +│ iOS 2840 │ Mine +│ +14 │ +9 │ +\+5 │/)
@@ -59,14 +57,14 @@ test('the latest day says what moved, what is missing and why, and how visible t
   // Of two days too little was measured to say how visible an app was.
   assert.match(stdout, /Visibility: Mine: only 66\.7 % measured\./)
   assert.match(stdout, /Mine +│ iOS +│ own +│ +– │ +– │ +– │ +66\.7 % │ {2}[▁▂▃▄▅▆▇█]/)
-  const before = await callCommand(['report', '--to', '2026-11-02'], { env })
-  assert.match(before.stdout, /Mine +│ iOS +│ own +│ +\d+\.\d % │ +– │ +– │ +100\.0 % │/)
-  assert.match(before.stdout, /Share of voice, iOS: Mine \d+\.\d %, .* all others/)
+  const before = await succeed('report', '--to', '2026-11-02')
+  assert.match(before, /Mine +│ iOS +│ own +│ +\d+\.\d % │ +– │ +– │ +100\.0 % │/)
+  assert.match(before, /Share of voice, iOS: Mine \d+\.\d %, .* all others/)
   assert.ok(!stdout.includes('\u001b'), 'a title does not steer the terminal')
 })
 
 test('on a terminal no line is wider than it, and no word is broken', async () => {
-  const { stdout } = await callCommand(['report', '--json'], { env })
+  const stdout = await succeed('report', '--json')
   for (const width of [80, 120]) {
     const lines = drawParts(describeDigest(JSON.parse(stdout)[0], width >= 120), 'text', width).split('\n')
     assert.deepEqual(
@@ -78,9 +76,7 @@ test('on a terminal no line is wider than it, and no word is broken', async () =
 })
 
 test('--json gives the same to programs', async () => {
-  const { code, stdout } = await callCommand(['report', '--json', '--project', 'fitness'], { env })
-  assert.equal(code, 0)
-  const [digest] = JSON.parse(stdout)
+  const [digest] = JSON.parse(await succeed('report', '--json', '--project', 'fitness'))
   assert.equal(digest.headline, '1 up, 1 down, 1 not measured: budget')
   assert.deepEqual(
     digest.down.map((move: Record<string, unknown>) => [
@@ -96,8 +92,8 @@ test('--json gives the same to programs', async () => {
 })
 
 test('a day of the past has its own report', async () => {
-  const { stdout } = await callCommand(['report', '--to', '2026-11-02', '--json'], { env })
-  assert.equal(JSON.parse(stdout)[0].headline, '0 up, 1 down, 1 unchanged, 1 without a rank to compare with')
+  const [past] = JSON.parse(await succeed('report', '--to', '2026-11-02', '--json'))
+  assert.equal(past.headline, '0 up, 1 down, 1 unchanged, 1 without a rank to compare with')
 })
 
 test('--html writes one whole page with its title and logo, and nothing beside it', async () => {
@@ -105,9 +101,7 @@ test('--html writes one whole page with its title and logo, and nothing beside i
   await writeFile(logo, '<svg xmlns="http://www.w3.org/2000/svg"/>')
   const file = join(folder, 'page.html')
   await writeFile(file, 'the page of yesterday')
-  const args = ['report', '--html', file, '--title', 'Acme <Ranks>', '--logo', logo]
-  const { code, stdout, stderr } = await callCommand(args, { env })
-  assert.equal(code, 0, stderr)
+  const stdout = await succeed('report', '--html', file, '--title', 'Acme <Ranks>', '--logo', logo)
   assert.ok(stdout.endsWith(`${file}\n`))
   const page = await readFile(file, 'utf8')
   assert.match(page, /<h1>Acme &lt;Ranks&gt;<\/h1>/)
@@ -118,11 +112,7 @@ test('--html writes one whole page with its title and logo, and nothing beside i
 })
 
 test('what cannot be is refused in a sentence', async () => {
-  const refused = async (args: string[], message: RegExp) => {
-    const { code, stderr } = await callCommand(['report', ...args], { env })
-    assert.equal(code, 2)
-    assert.match(stderr, message)
-  }
+  const refused = (args: string[], message: RegExp) => refuse(['report', ...args], message)
   await refused(['--project', 'fitnes'], /There is no project "fitnes"\. Did you mean fitness\?/)
   await refused(['--from', '2026-02-30'], /It must be a day such as 2026-03-01/)
   await refused(
@@ -149,11 +139,8 @@ test('what cannot be is refused in a sentence', async () => {
 test('a tag is asked of all projects, and those that have it answer', async () => {
   await list.addKeyword({ project: 'another', keyword: 'chess', tags: ['games'] })
   await list.sql`update keyword_watch set tags = '{core}' where project = 'fitness' and keyword = 'yoga'`
-  const { code, stdout } = await callCommand(['report', '--tag', 'core'], { env })
-  assert.equal(code, 0)
+  const stdout = await succeed('report', '--tag', 'core')
   assert.match(stdout, /fitness, tag core, /)
   assert.doesNotMatch(stdout, /another, /)
-  const none = await callCommand(['report', '--tag', 'cores'], { env })
-  assert.match(none.stderr, /has the tag "cores"/)
-  assert.equal(none.code, 2)
+  await refuse(['report', '--tag', 'cores'], /has the tag "cores"/)
 })

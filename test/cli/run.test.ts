@@ -5,9 +5,10 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts'
-import { callCommand, makeCommandHome } from '../support/command.ts'
+import { callCommand, commandsWith, makeCommandHome } from '../support/command.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { putFaults } from '../support/faults.ts'
+import { settingsOf } from '../support/sandbox-process.ts'
 
 const ACCOUNT = { login: 'somebody@example.com', password: 'hush' }
 const PLANNED = /2 tasks stay planned; the next run posts them/
@@ -27,26 +28,25 @@ after(async () => {
   await database.drop()
 })
 
-function options(changes: Record<string, string> = {}) {
-  const { login: APP_DATA_LOGIN, password: APP_DATA_PASSWORD } = ACCOUNT
-  const env = { DATABASE_URL: database.url, APP_DATA_URL: sandbox.url, APP_DATA_LOGIN, APP_DATA_PASSWORD }
-  return { env: { ...env, LOG_LEVEL: 'error', ...changes } }
-}
+/** Commands of the account, with other settings beside. */
+const withSettings = (changes: Record<string, string> = {}) =>
+  commandsWith(() => ({ ...settingsOf(database.url, sandbox.url, ACCOUNT), LOG_LEVEL: 'error', ...changes }))
 
 test('a run in a major outage ends with 1, and says what waits since when, as status does', async () => {
+  const { call, succeed } = withSettings()
   await putFaults(sandbox.url, { status: { task_post: 'major_outage' } }, ACCOUNT)
   for (const args of [['run'], ['run', 'track']]) {
-    const { code, stdout, stderr } = await callCommand(args, options())
+    const { code, stdout, stderr } = await call(...args)
     assert.equal(code, 1, stderr)
     assert.match(stderr, OUTAGE)
     assert.match(stderr, PLANNED)
     assert.doesNotMatch(stdout, /everything due is measured/)
   }
   assert.equal((await database.sql`select from api_call where kind = 'task_post'`).length, 0)
-  const { stdout } = await callCommand(['status'], options())
+  const stdout = await succeed('status')
   assert.match(stdout, OUTAGE)
   assert.match(stdout, /task_post +│ major_outage/)
-  const { outstanding, service } = JSON.parse((await callCommand(['status', '--json'], options())).stdout)
+  const { outstanding, service } = JSON.parse(await succeed('status', '--json'))
   assert.equal(outstanding.planned, 2)
   assert.ok(Date.parse(outstanding.outage.since) > 0)
   assert.deepEqual(
@@ -58,23 +58,23 @@ test('a run in a major outage ends with 1, and says what waits since when, as st
 test('a run after the outage posts what had waited, and names the budget that nears its end', async () => {
   await putFaults(sandbox.url, {}, ACCOUNT)
   await database.sql`update service_status set checked_at = checked_at - interval '1 minute'`
-  const tight = options({ MAX_USD_PER_DAY: '0.003' })
-  const { code, stdout, stderr } = await callCommand(['run'], tight)
-  assert.equal(code, 0, stderr)
-  assert.match(stdout, /left of MAX_USD_PER_DAY: \$0\.0006 of \$0\.003\n +MAX_USD_PER_DAY: 80 % is used\./)
-  assert.match((await callCommand(['status'], tight)).stdout, /\nMAX_USD_PER_DAY: 80 % is used\.\n/)
+  const { succeed } = withSettings({ MAX_USD_PER_DAY: '0.003' })
+  assert.match(
+    await succeed('run'),
+    /left of MAX_USD_PER_DAY: \$0\.0006 of \$0\.003\n +MAX_USD_PER_DAY: 80 % is used\./,
+  )
+  assert.match(await succeed('status'), /\nMAX_USD_PER_DAY: 80 % is used\.\n/)
 })
 
 test('plan and run say how much of MAX_USD_PER_RUN they take', async () => {
   await database.sql`
     insert into keyword_watch (project, store, keyword, location_code, language_code)
     values ('fitness', 'ios_store', 'run', 2840, 'en'), ('fitness', 'ios_store', 'swim', 2840, 'en')`
-  const small = options({ MAX_USD_PER_RUN: '0.002' })
-  const plan = await callCommand(['plan'], small)
-  assert.match(plan.stdout, /Would buy 1 task for \$0\.0012; the budget would cut 1 /)
-  assert.match(plan.stdout, /MAX_USD_PER_RUN lets one run reserve \$0\.002\./)
-  const { stdout } = await callCommand(['run'], small)
-  assert.match(stdout, /reserved by this run: \$0\.0012 of MAX_USD_PER_RUN \$0\.002\n/)
+  const { succeed } = withSettings({ MAX_USD_PER_RUN: '0.002' })
+  const plan = await succeed('plan')
+  assert.match(plan, /Would buy 1 task for \$0\.0012; the budget would cut 1 /)
+  assert.match(plan, /MAX_USD_PER_RUN lets one run reserve \$0\.002\./)
+  assert.match(await succeed('run'), /reserved by this run: \$0\.0012 of MAX_USD_PER_RUN \$0\.002\n/)
 })
 
 test('a run that the account pays nothing for ends with 3, one that a budget ends with 0', async () => {
@@ -90,20 +90,13 @@ test('a run that the account pays nothing for ends with 3, one that a budget end
       insert into keyword_watch (project, store, keyword, location_code, language_code)
       values ('fitness', 'ios_store', 'yoga', 2840, 'en'), ('fitness', 'ios_store', 'chess', 2840, 'en')`
     const account = { DATABASE_URL: fresh.url, APP_DATA_URL: poor.url, APP_DATA_LOGIN: 'poor@example.com' }
-    const capped = await callCommand(['run'], options({ ...account, MAX_USD_PER_DAY: '0.0001' }))
-    assert.equal(capped.code, 0, capped.stderr)
-    for (const args of [['run'], ['run', 'track']]) {
-      const { code, stderr } = await callCommand(args, options(account))
-      assert.equal(code, 3, stderr)
-      assert.match(
-        stderr,
-        /^Stopped by money: the account's limit per day leaves \$0\.0008 of \$0\.002, and what is due /m,
-      )
-      assert.match(
-        stderr,
-        / costs \$0\.0012 or more a measurement \(not bought: 1\)\. Raise it with .* is over\.$/m,
-      )
-    }
+    await withSettings({ ...account, MAX_USD_PER_DAY: '0.0001' }).succeed('run')
+    const stopped = new RegExp(
+      String.raw`^Stopped by money: the account's limit per day leaves \$0\.0008 of \$0\.002, and what is due ` +
+        String.raw`costs \$0\.0012 or more a measurement \(not bought: 1\)\. Raise it with .* is over\.$`,
+      'm',
+    )
+    for (const args of [['run'], ['run', 'track']]) await withSettings(account).refuse(args, stopped, 3)
     const [bought] = await fresh.sql`select count(*)::int as tasks from charge where kind = 'charge'`
     assert.deepEqual(bought, { tasks: 1 })
   } finally {
@@ -169,8 +162,7 @@ test('a brief run says in one line what was done, and what it cost', async (t) =
 test('a run that migrates names both versions, and says what old runners do', async () => {
   await database.sql`update drizzle.objects set version = '0.2.9', hash = 'older'`
   const told = /migrated from storerank 0\.2\.9 to \d\.\d\.\d\. Runners of the old version .* exit with 2; /
-  const first = await callCommand(['run', '--brief'], options({ LOG_LEVEL: 'warn' }))
-  assert.match(first.stderr, told)
-  const second = await callCommand(['run', '--brief'], options({ LOG_LEVEL: 'warn' }))
-  assert.doesNotMatch(second.stderr, /migrated from/)
+  const { call } = withSettings({ LOG_LEVEL: 'warn' })
+  assert.match((await call('run', '--brief')).stderr, told)
+  assert.doesNotMatch((await call('run', '--brief')).stderr, /migrated from/)
 })

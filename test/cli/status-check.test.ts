@@ -9,7 +9,7 @@ import type { FaultSettingsInput } from '../../src/sandbox/faults.ts'
 import { startSandbox } from '../../src/sandbox/server.ts'
 import { formatUsd } from '../../src/text/money.ts'
 import { shortenCallWindow } from '../support/call-window.ts'
-import { callCommand, makeCommandHome } from '../support/command.ts'
+import { callCommand, commandsWith, makeCommandHome } from '../support/command.ts'
 import { restoreCopy } from '../support/copy.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { putFaults } from '../support/faults.ts'
@@ -33,15 +33,16 @@ test('an operator sees what is wrong, in a word for the machine and a sentence f
   const HEARTBEAT_URL = `http://127.0.0.1:${(server.address() as AddressInfo).port}/id`
   const sandbox = await startSandbox({ readyMs: 0, ...ACCOUNT })
   t.after(() => sandbox.close())
-  const options = { home, env: { ...settingsOf(database.url, sandbox.url, ACCOUNT), HEARTBEAT_URL } }
+  const env = { ...settingsOf(database.url, sandbox.url, ACCOUNT), HEARTBEAT_URL, STORERANK_HOME: home }
+  const { call, succeed, refuse } = commandsWith(() => env)
+  const nowhere = commandsWith(() => ({ STORERANK_HOME: home, DATABASE_URL: 'postgres://x:y@127.0.0.1:9/z' }))
 
-  const well = await callCommand(['status', '--check'], options)
-  assert.deepEqual([well.code, well.stdout], [0, ''])
+  assert.equal(await succeed('status', '--check'), '')
 
   await database.sql`
     insert into keyword_watch (project, store, keyword, location_code, language_code)
       values ('p', 'ios_store', 'yoga', 2840, 'en')`
-  const idle = await callCommand(['status', '--check'], options)
+  const idle = await call('status', '--check')
   assert.equal(idle.code, 1)
   assert.match(
     idle.stdout,
@@ -49,58 +50,38 @@ test('an operator sees what is wrong, in a word for the machine and a sentence f
   )
 
   const file = join(home, 'storerank.prom')
-  const ran = await callCommand(['run', '--metrics', file], options)
+  const ran = await call('run', '--metrics', file)
   assert.equal(ran.code, 0, ran.stderr)
   assert.equal(beats, 1)
   assert.match(readFileSync(file, 'utf8'), /^storerank_due_to_stored_seconds_count 1$/m)
   assert.match(ran.stderr, /"postId":"[^"]+","jobId":"[^"]+","created":1/)
-  const unwritten = await callCommand(['run', '--metrics', join(home, 'none', 'storerank.prom')], options)
-  assert.equal(unwritten.code, 2)
-  assert.match(unwritten.stderr, /storerank\.prom cannot be written: .* \(ENOENT\)/)
+  const unwritten = ['run', '--metrics', join(home, 'none', 'storerank.prom')]
+  await refuse(unwritten, /storerank\.prom cannot be written: .* \(ENOENT\)/)
   assert.equal(beats, 1, 'a run that failed is no heartbeat')
-  const { stdout } = await callCommand(['status', '--check', '--json'], options)
-  assert.deepEqual(JSON.parse(stdout), { troubles: [] })
+  assert.deepEqual(JSON.parse(await succeed('status', '--check', '--json')), { troubles: [] })
 
   await database.sql`update ledger set recover_from = clock_timestamp() - interval '1 hour'`
-  const held = await callCommand(['run'], options)
-  assert.deepEqual([held.code, beats], [2, 1])
-  assert.match(held.stderr, /restored from an older copy.*storerank recover/)
-  assert.match((await callCommand(['status', '--check'], options)).stdout, /^restored: /)
-  assert.match((await callCommand(['plan'], options)).stderr, /restored from an older copy/)
-  const recovered = await callCommand(['recover'], options)
-  assert.equal(recovered.code, 0, recovered.stderr)
-  assert.match(recovered.stdout, /Nothing in it was missing here\./)
-  assert.equal((await callCommand(['status', '--check'], options)).code, 0)
+  await refuse(['run'], /restored from an older copy.*storerank recover/)
+  assert.equal(beats, 1)
+  assert.match((await call('status', '--check')).stdout, /^restored: /)
+  assert.match((await call('plan')).stderr, /restored from an older copy/)
+  assert.match(await succeed('recover'), /Nothing in it was missing here\./)
+  await succeed('status', '--check')
 
   await database.sql`update ledger set recover_from = clock_timestamp() - interval '1 hour'`
   await database.sql`update job_run set state = 'failed' where job = 'recover'`
-  const asks = await callCommand(['recover', '--apart'], options)
-  assert.equal(asks.code, 2)
-  assert.match(asks.stderr, /A recovery that began at .* has not ended: .*say --yes/)
-  assert.equal((await callCommand(['recover', '--apart', '--yes'], options)).code, 0)
-  assert.equal((await callCommand(['status', '--check'], options)).code, 0)
+  await refuse(['recover', '--apart'], /A recovery that began at .* has not ended: .*say --yes/)
+  await succeed('recover', '--apart', '--yes')
+  await succeed('status', '--check')
 
-  const away = await callCommand(['status', '--check'], {
-    home,
-    env: { DATABASE_URL: 'postgres://x:y@127.0.0.1:9/z' },
-  })
-  assert.equal(away.code, 2)
-  assert.match(away.stderr, /^unknown: The database cannot be reached/)
-  const unasked = await callCommand(['run', '--metrics', file], {
-    home,
-    env: { DATABASE_URL: 'postgres://x:y@127.0.0.1:9/z' },
-  })
-  assert.equal(unasked.code, 1, unasked.stderr)
+  await nowhere.refuse(['status', '--check'], /^unknown: The database cannot be reached/)
+  await nowhere.refuse(['run', '--metrics', file], /The database cannot be reached/, 1)
   const figures = readFileSync(file, 'utf8').match(/^storerank_.*$/gm)
   assert.deepEqual(figures, ['storerank_database_up 0'], 'figures of an earlier run are gone')
 
   await database.sql`alter table call_window rename to gone`
-  const broken = await callCommand(['status', '--check'], options)
-  assert.equal(broken.code, 2)
-  assert.match(
-    broken.stderr,
-    /^unknown: The database lacks what storerank has made there: .*"call_window" does not exist\. .*migrate/,
-  )
+  const lacks = /^unknown: The database lacks what storerank has .*"call_window" does not exist\. .*migrate/
+  await refuse(['status', '--check'], lacks)
 })
 
 test('recover says what it charged, and which results cannot be had any more', async (t) => {

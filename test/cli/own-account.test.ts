@@ -1,20 +1,16 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { callCommand } from '../support/command.ts'
+import { callCommand, commandsWith } from '../support/command.ts'
 import { createEmptyDatabase } from '../support/database.ts'
 import { books, LOGIN, PASSWORD, settings, watchKeywords, withDatabase } from './own-account-world.ts'
 
 describe('with an own database and account', () => {
   test('a database without tables makes plan and status say what to do', () =>
     withDatabase(async (database) => {
-      for (const command of ['plan', 'status']) {
-        const { code, stderr } = await callCommand([command], settings(database))
-        assert.equal(code, 2)
-        assert.match(
-          stderr,
-          /^The database of DATABASE_URL has no tables .* `storerank migrate` or `storerank run` first\.\n$/,
-        )
-      }
+      const { refuse } = commandsWith(() => settings(database).env)
+      const lacks =
+        /^The database of DATABASE_URL has no tables .* `storerank migrate` or `storerank run` first\.\n$/
+      for (const command of ['plan', 'status']) await refuse([command], lacks)
     }, createEmptyDatabase))
 
   test('a run on a database with nothing in it makes the tables, watches nothing and buys nothing', () =>
@@ -62,15 +58,11 @@ describe('with an own database and account', () => {
 
   test('a service that is not there is one sentence', () =>
     withDatabase(async (database) => {
-      const { code, stderr } = await callCommand(
-        ['run'],
-        settings(database, { APP_DATA_URL: 'http://127.0.0.1:1', LOG_LEVEL: 'error' }),
-      )
-      assert.equal(code, 1)
-      assert.match(
-        stderr,
-        /^GET [^\n]*ECONNREFUSED[^\n]* This is the service of APP_DATA_URL\. Check that it runs[^\n]*\n$/,
-      )
+      const nobody = { APP_DATA_URL: 'http://127.0.0.1:1', LOG_LEVEL: 'error' }
+      const { refuse } = commandsWith(() => settings(database, nobody).env)
+      const unreached =
+        /^GET [^\n]*ECONNREFUSED[^\n]* This is the service of APP_DATA_URL\. Check that it runs[^\n]*\n$/
+      await refuse(['run'], unreached, 1)
     }))
 
   test('a job that only looks spends nothing, whatever waits in the queue', () =>

@@ -1,24 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { callCommand } from '../support/command.ts'
+import { commandsWith } from '../support/command.ts'
 import { lasting } from '../support/lasting.ts'
 import { createWatchlist } from '../support/watchlist.ts'
 
 const list = lasting(createWatchlist)
 
-function watch(...args: string[]) {
-  return callCommand(['watch', ...args], { env: { DATABASE_URL: list.url } })
-}
+const { call, succeed, refuse } = commandsWith(() => ({ DATABASE_URL: list.url }))
+const watch = (...args: string[]) => call('watch', ...args)
 
 test('one keyword is watched with its app, and what was not said is told', async () => {
   await list.clear()
-  const { code, stdout, stderr } = await watch(
-    'meditation timer',
-    '--app',
-    '1480010017',
-    '--project',
-    'fitness',
-  )
+  const about = ['--app', '1480010017', '--project', 'fitness']
+  const { code, stdout, stderr } = await watch('meditation timer', ...about)
   assert.deepEqual([code, stderr], [0, ''])
   assert.equal(
     stdout,
@@ -37,9 +31,8 @@ By default: --store ios --location "United States" --language en --every 1d --de
     language_code: 'en',
     depth: 100,
   })
-  const forecast = await callCommand(['forecast'], { env: { DATABASE_URL: list.url } })
   assert.match(
-    forecast.stdout,
+    await succeed('forecast'),
     /^Nothing of what is watched can be measured yet: `storerank run` looks up the places first/,
   )
   const again = await watch('meditation timer')
@@ -52,12 +45,8 @@ By default: --store ios --location "United States" --language en --every 1d --de
 
 test('the usual place of the project is the default, and a project without an app is told', async () => {
   await list.clear()
-  await list.addKeyword({
-    project: 'mode',
-    location_code: null,
-    location_name: 'France',
-    language_code: 'fr',
-  })
+  const place = { location_code: null, location_name: 'France', language_code: 'fr' }
+  await list.addKeyword({ project: 'mode', ...place })
   const { stdout } = await watch('robe', '--every', '6h', '--depth', '50', '--tag', 'été')
   assert.match(stdout, /"robe" in the ios_store, France, fr, in the project mode\./)
   assert.match(stdout, /No app of mode in the ios_store is watched, so no rank is kept for it/)
@@ -67,14 +56,10 @@ test('the usual place of the project is the default, and a project without an ap
 
 test('a project that is not clear is asked for', async () => {
   await list.clear()
-  const none = await watch('yoga')
-  assert.deepEqual(
-    [none.code, none.stderr],
-    [2, 'There is no project yet: give one a name of your own with --project.\n'],
-  )
+  await refuse(['watch', 'yoga'], /^There is no project yet: give one a name of your own with --project\.\n$/)
   await list.addKeyword({ project: 'a' })
   await list.addKeyword({ project: 'b' })
-  assert.equal((await watch('yoga')).stderr, 'Give the project with --project: a, b, or a new one.\n')
+  await refuse(['watch', 'yoga'], /^Give the project with --project: a, b, or a new one\.\n$/)
 })
 
 test('keywords are proposed on which the app ranks and which its project does not watch', async () => {
@@ -88,27 +73,24 @@ test('keywords are proposed on which the app ranks and which its project does no
   await list.capture('calm', slot, ['2002', '1001'])
   await list.capture('sleep', slot, ['1001', '2002'])
   await list.capture('other', slot, ['2002'])
-  const { stdout } = await watch('--from-app', '1001', '--csv')
   assert.equal(
-    stdout,
+    await succeed('watch', '--from-app', '1001', '--csv'),
     'project,store,keyword,location_code,language_code\n' +
       'fitness,ios_store,sleep,2840,en\nfitness,ios_store,calm,2840,en\n',
   )
   assert.match(
-    (await watch('--from-app', '1001')).stdout,
+    await succeed('watch', '--from-app', '1001'),
     /│ fitness │ ios +│ sleep +│ 2840 +│ en +│ +1 │\n[\s\S]*2 keywords\. With --csv/,
   )
-  assert.match((await watch('--from-app', '2002')).stdout, /^No suggestions: /)
-  assert.equal(
-    JSON.parse((await watch('--from-app', '2002', '--project', 'fitness', '--json')).stdout).length,
-    3,
-  )
+  assert.match(await succeed('watch', '--from-app', '2002'), /^No suggestions: /)
+  const json = await succeed('watch', '--from-app', '2002', '--project', 'fitness', '--json')
+  assert.equal(JSON.parse(json).length, 3)
 })
 
 test('connect prints the command that opens psql, without a password', async () => {
   const url = new URL(list.url)
-  const { code, stdout } = await callCommand(['connect', '--print'], { env: { DATABASE_URL: list.url } })
-  assert.deepEqual([code, stdout], [0, `psql "${list.url.replace(`:${url.password}@`, '@')}"\n`])
+  const stdout = await succeed('connect', '--print')
+  assert.equal(stdout, `psql "${list.url.replace(`:${url.password}@`, '@')}"\n`)
   assert.ok(url.password.length > 0 && !stdout.includes(url.password))
 })
 
@@ -130,22 +112,14 @@ test('several keywords, countries and stores are watched at once, as files spell
   assert.equal(rows.length, 8)
   const [tags] = await list.sql`select distinct tags from keyword_watch`
   assert.deepEqual(tags?.tags, ['a', 'b'])
-  const refused = await watch('yoga', '--store', 'shop', '--app', '1480010017')
-  assert.deepEqual(
-    [refused.code, refused.stderr],
-    [2, 'There is no store "shop": it is ios or android, or both as ios,android.\n'],
-  )
+  const unknown = /^There is no store "shop": it is ios or android, or both as ios,android\.\n$/
+  await refuse(['watch', 'yoga', '--store', 'shop', '--app', '1480010017'], unknown)
 })
 
 test('an app that the project has is not added again, and its label stays', async () => {
   await list.clear()
-  await list.addApp({
-    app_id: '1480010017',
-    label: 'Ours',
-    info: true,
-    location_code: 2392,
-    language_code: 'ja',
-  })
+  const page = { info: true, location_code: 2392, language_code: 'ja' }
+  await list.addApp({ app_id: '1480010017', label: 'Ours', ...page })
   await watch('yoga', '--app', '1480010017')
   assert.equal((await list.sql`select from app_watch`).length, 1)
   // Whoever adds one by hand hides no label.

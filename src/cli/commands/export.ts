@@ -14,6 +14,21 @@ import { database } from '../database-session.ts'
 import { type Output, verbatim } from '../document.ts'
 import { oneOf } from '../option-values.ts'
 
+const FORMATS_BY_NAME: Readonly<Record<string, ExportFormat>> = {
+  '.csv': 'csv',
+  '.jsonl': 'jsonl',
+  '.ndjson': 'jsonl',
+  '.parquet': 'parquet',
+}
+
+/** Names of what is not written: the program that they are for refuses CSV under them. */
+const OTHER_FORMATS = /^\.(xlsx?|xlsm|ods|numbers|json|xml|html?|pdf|zip|gz|zst|sqlite|db)$/i
+
+/** What is exported as the file that `storerank import` reads. */
+const FILES_BY_NAME = new Map<string, readonly Watch[]>(Object.entries({ watches: WATCHES, alerts: ALERTS }))
+/** Receivers of alerts are nobody else's business, by whatever name or SQL they come. */
+const WITH_RECEIVERS = /\balert(s|_channel)\b/i
+
 const options = {
   format: option(
     '<format>',
@@ -23,6 +38,8 @@ const options = {
   out: option('<file>', 'file to write, whole or not at all (default: stdout)'),
   wide: flag('a column for each value of the last but one column, with the last column below it'),
 }
+
+type Options = Given<typeof options> & { readonly what: string }
 
 export const exportCommand = command({
   name: 'export',
@@ -56,23 +73,6 @@ export const exportCommand = command({
     }
   },
 })
-
-const FORMATS_BY_NAME: Readonly<Record<string, ExportFormat>> = {
-  '.csv': 'csv',
-  '.jsonl': 'jsonl',
-  '.ndjson': 'jsonl',
-  '.parquet': 'parquet',
-}
-
-/** Names of what is not written: the program that they are for refuses CSV under them. */
-const OTHER_FORMATS = /^\.(xlsx?|xlsm|ods|numbers|json|xml|html?|pdf|zip|gz|zst|sqlite|db)$/i
-
-/** What is exported as the file that `storerank import` reads. */
-const FILES_BY_NAME = new Map<string, readonly Watch[]>(Object.entries({ watches: WATCHES, alerts: ALERTS }))
-/** Receivers of alerts are nobody else's business, by whatever name or SQL they come. */
-const WITH_RECEIVERS = /\balert(s|_channel)\b/i
-
-type Options = Given<typeof options> & { readonly what: string }
 
 /** @throws ConfigurationError for a format that the rows cannot have, or not there */
 function chooseFormat({ what, format, out, wide }: Options, stdout: Output): ExportFormat {

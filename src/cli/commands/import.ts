@@ -16,6 +16,10 @@ import { encoding } from '../option-values.ts'
 import { createProgress } from '../progress.ts'
 import { warn } from '../tell.ts'
 
+const SHOWN_REFUSALS = 20
+/** A short import says nothing while it goes on. */
+const QUIET_MS = 2_000
+
 export const importCommand = command({
   name: 'import',
   group: 'Watch',
@@ -96,10 +100,6 @@ export const importCommand = command({
     }
   },
 })
-
-const SHOWN_REFUSALS = 20
-/** A short import says nothing while it goes on. */
-const QUIET_MS = 2_000
 
 /** `storerank import history FILE`: ranks that a tool measured, which is named, or else the file. */
 function findHistory(

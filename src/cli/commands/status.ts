@@ -20,6 +20,14 @@ import { describeFailure } from '../failure.ts'
 import { describeAttempts, describeUnknown } from '../outstanding.ts'
 import { warn } from '../tell.ts'
 
+const PROBLEMS_SHOWN = 20
+/** What monitoring systems take for "unknown". */
+const CANNOT_TELL = 2
+/** Those of Nagios wait ten seconds, the start of the process among them. */
+const CHECK_WITHIN_MS = 9_000
+const MOST_START_MS = 3_000
+const ASK_MS = 1_500
+
 export const status = command({
   name: 'status',
   group: 'Look',
@@ -31,14 +39,6 @@ export const status = command({
   examples: ['storerank status --check'],
   run: async ({ check }, context) => (check ? checkStatus(context) : showStatus(context)),
 })
-
-const PROBLEMS_SHOWN = 20
-/** What monitoring systems take for "unknown". */
-const CANNOT_TELL = 2
-/** Those of Nagios wait ten seconds, the start of the process among them. */
-const CHECK_WITHIN_MS = 9_000
-const MOST_START_MS = 3_000
-const ASK_MS = 1_500
 
 function showStatus(context: CommandContext): Promise<Document> {
   return withDatabase(context, async ({ db }) => {

@@ -59,7 +59,9 @@ function leave(code: number): never {
 
 /** Runs one command line and reports what went wrong on stderr. Returns the exit code and never throws. */
 export async function runCommandLine(args: readonly string[], host: Host): Promise<number> {
-  const state: Invocation = { exitCode: EXIT.done }
+  let exitCode: number = EXIT.done
+  let isDebug = false
+  const running: { stop?: Stop } = {}
   try {
     if (/^(-V|--version)$/.test(args[0] ?? '')) {
       // What tells two schemas apart: a database says in drizzle.objects which one it has.
@@ -69,29 +71,26 @@ export async function runCommandLine(args: readonly string[], host: Host): Promi
     }
     const named = listCommands().filter((name) => args.includes(name))
     const commands = await loadCommands(named.length === 0 ? undefined : named)
-    const program = buildProgram(commands, host, (command, options) => {
+    const program = buildProgram(commands, host, async (command, options) => {
       const config = readConfig(host.env, program.opts<{ settings?: string }>().settings)
-      return invoke(command, options, config, host, state)
+      isDebug = config.logLevel === 'debug' || config.logLevel === 'trace'
+      const log = openLog(config, host)
+      running.stop = listenForStop(host, log)
+      exitCode = await invoke(command, options, host, { config, log, signal: running.stop.signal })
     })
     await program.parseAsync(args, { from: 'user' })
-    return state.exitCode
+    return exitCode
   } catch (error) {
     // Commander has printed its own message already.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.misused
-    const { logLevel, stop } = state
-    if (stop?.exitCode !== undefined && error instanceof Error && error.name === 'AbortError')
-      return stop.exitCode
+    const stopped = running.stop?.exitCode
+    if (stopped !== undefined && error instanceof Error && error.name === 'AbortError') return stopped
     const failure = describeTrouble(error) ?? error
-    warn(host, redactSecrets(describeFailure(failure, logLevel === 'debug' || logLevel === 'trace')))
+    warn(host, redactSecrets(describeFailure(failure, isDebug)))
     return exitCodeOf(failure)
+  } finally {
+    running.stop?.release()
   }
-}
-
-/** What is known of the running command, also after it has thrown. */
-interface Invocation {
-  exitCode: number
-  logLevel?: Config['logLevel']
-  stop?: Stop
 }
 
 interface Stop {
@@ -101,41 +100,27 @@ interface Stop {
   release(): void
 }
 
-async function invoke(
-  command: Command,
-  options: object,
-  config: Config,
-  host: Host,
-  state: Invocation,
-): Promise<void> {
-  state.logLevel = config.logLevel
-  const { stdout, stderr } = host
-  const isTerminal = stderr.isTTY ?? false
-  const log = createLogger({ level: config.logLevel, pretty: isTerminal, stderr })
-  for (const note of config.notes) {
-    if (isTerminal) stderr.write(`${note}\n`)
+function openLog({ logLevel: level, notes }: Config, { stderr }: Host): Logger {
+  const log = createLogger({ level, pretty: stderr.isTTY ?? false, stderr })
+  for (const note of notes) {
+    if (stderr.isTTY) stderr.write(`${note}\n`)
     else log.warn({ note }, 'please check a setting')
   }
-  state.stop = listenForStop(host, log)
-  const context = { config, log, stdout, stderr, isTerminal, signal: state.stop.signal }
-  try {
-    const outcome = await (host.run?.(command, options, context) ?? command.run(options, context))
-    state.exitCode = await printOutcome(outcome, options, context)
-  } finally {
-    state.stop.release()
-  }
+  return log
 }
 
-/** @returns the exit code */
-async function printOutcome(
-  outcome: Outcome,
+/** Runs a command and prints what it returns. @returns the exit code */
+async function invoke(
+  command: Command,
   options: { json?: boolean; csv?: boolean; expanded?: boolean },
-  context: CommandContext,
+  { stdout, stderr, run = (each, ...given) => each.run(...given) }: Host,
+  given: Pick<CommandContext, 'config' | 'log' | 'signal'>,
 ): Promise<number> {
+  const context = { ...given, stdout, stderr, isTerminal: stderr.isTTY ?? false }
+  const outcome = await run(command, options, context)
   if (typeof outcome === 'number') return outcome
-  const { stdout, config } = context
   const format = (['json', 'csv', 'expanded'] as const).find((each) => options[each]) ?? 'text'
-  await print(outcome, format, { stdout, pager: config.pager })
+  await print(outcome, format, { stdout, pager: given.config.pager })
   for (const sentence of outcome.warnings ?? []) warn(context, sentence)
   return outcome.exitCode ?? EXIT.done
 }

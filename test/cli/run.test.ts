@@ -14,14 +14,16 @@ const ACCOUNT = { login: 'somebody@example.com', password: 'hush' }
 const PLANNED = /2 tasks stay planned; the next run posts them/
 const OUTAGE = /The service reports a major outage of posting since [-0-9]{10} [0-9:]{5} UTC\./
 
+const watch = ({ sql }: TestDatabase, ...keywords: string[]) => sql`
+  insert into keyword_watch (project, store, keyword, location_code, language_code)
+  select 'fitness', 'ios_store', keyword, 2840, 'en' from unnest(${keywords}::text[]) keyword`
+
 let sandbox: Sandbox
 let database: TestDatabase
 before(async () => {
   sandbox = await startSandbox({ readyMs: 0, ...ACCOUNT })
   database = await createTestDatabase()
-  await database.sql`
-    insert into keyword_watch (project, store, keyword, location_code, language_code)
-    values ('fitness', 'ios_store', 'yoga', 2840, 'en'), ('fitness', 'ios_store', 'chess', 2840, 'en')`
+  await watch(database, 'yoga', 'chess')
 })
 after(async () => {
   await sandbox.close()
@@ -67,9 +69,7 @@ test('a run after the outage posts what had waited, and names the budget that ne
 })
 
 test('plan and run say how much of MAX_USD_PER_RUN they take', async () => {
-  await database.sql`
-    insert into keyword_watch (project, store, keyword, location_code, language_code)
-    values ('fitness', 'ios_store', 'run', 2840, 'en'), ('fitness', 'ios_store', 'swim', 2840, 'en')`
+  await watch(database, 'run', 'swim')
   const { succeed } = withSettings({ MAX_USD_PER_RUN: '0.002' })
   const plan = await succeed('plan')
   assert.match(plan, /Would buy 1 task for \$0\.0012; the budget would cut 1 /)
@@ -86,9 +86,7 @@ test('a run that the account pays nothing for ends with 3, one that a budget end
   })
   const fresh = await createTestDatabase()
   try {
-    await fresh.sql`
-      insert into keyword_watch (project, store, keyword, location_code, language_code)
-      values ('fitness', 'ios_store', 'yoga', 2840, 'en'), ('fitness', 'ios_store', 'chess', 2840, 'en')`
+    await watch(fresh, 'yoga', 'chess')
     const account = { DATABASE_URL: fresh.url, APP_DATA_URL: poor.url, APP_DATA_LOGIN: 'poor@example.com' }
     await withSettings({ ...account, MAX_USD_PER_DAY: '0.0001' }).succeed('run')
     const stopped = new RegExp(
@@ -110,9 +108,7 @@ test('each database of one home has its own account at the sandbox: the second i
   const [first, second] = [await createTestDatabase(), await createTestDatabase()]
   for (const each of [first, second]) {
     t.after(() => each.drop())
-    await each.sql`
-      insert into keyword_watch (project, store, keyword, location_code, language_code)
-      values ('fitness', 'ios_store', 'yoga', 2840, 'en')`
+    await watch(each, 'yoga')
   }
   for (const { url } of [first, second, first]) {
     const ran = await callCommand(['run'], { home, env: { DATABASE_URL: url, LOG_LEVEL: 'error' } })
@@ -146,8 +142,7 @@ test('a brief run says in one line what was done, and what it cost', async (t) =
   const home = await makeCommandHome(t)
   const fresh = await createTestDatabase()
   t.after(() => fresh.drop())
-  await fresh.sql`insert into keyword_watch (project, store, keyword, location_code, language_code)
-    values ('fitness', 'ios_store', 'yoga', 2840, 'en')`
+  await watch(fresh, 'yoga')
   const next = String.raw`The next slot begins at [-0-9]{10} 00:00:00Z\. 1 problem: storerank status\.\n$`
   for (const done of [String.raw`stored 1 result, .* \$0\.0012`, 'nothing was due']) {
     const { code, stdout, stderr } = await callCommand(['run', '--brief'], {

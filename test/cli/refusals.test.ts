@@ -86,7 +86,7 @@ describe('describeTrouble', () => {
     const reset = /cannot be reached: it closed the connection .* \(ECONNRESET\)\./
     assert.match(describeTrouble(wrapped)?.message ?? '', reset)
     const lost = describeTrouble(new Error('Connection terminated unexpectedly'))
-    assert.match(lost?.message ?? '', /cannot be reached: Connection terminated unexpectedly\./)
+    assert.match(lost?.message ?? '', /it closed the connection .* \(Connection terminated unexpectedly\)\./)
   })
 
   test('takes what a login may not do for a setting, and says nothing of other errors', () => {

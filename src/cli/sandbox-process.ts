@@ -36,7 +36,7 @@ const PROGRAM = fileURLToPath(new URL(`../sandbox/main${extname(import.meta.file
 const Announcement = z.object({ url: z.url(), instance: z.string(), pid: z.int() })
 
 /** An attached sandbox. `dispose` lets go of it; it goes on for others, and leaves when it is idle. */
-export type AttachedSandbox = { url: string; login: string; password: string; dispose(): Promise<void> }
+type AttachedSandbox = { url: string; login: string; password: string; dispose(): Promise<void> }
 
 /**
  * The files of an account of the sandbox, without their ending. That of the embedded database has no name;

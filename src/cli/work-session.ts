@@ -8,17 +8,15 @@ import type { Database } from '../db/database.ts'
 import { UnavailableError } from '../errors.ts'
 import { claimDatabaseFor, claimSandboxFor } from '../ledger/owner.ts'
 import { readTold } from '../monitor/probes.ts'
-import type { ProxySettings } from '../proxy.ts'
 import type { JobContext } from '../queue/job.ts'
 import { openQueue } from '../queue/queue.ts'
 import { nameRunner } from '../queue/runner.ts'
 import { AppDataClient } from '../service/client.ts'
-import type { StoreNames } from '../service/dialect.ts'
 import { TIMINGS } from '../timings.ts'
 import type { CommandContext, Need } from './command.ts'
 import { type DatabaseSession, openDatabaseSession } from './database-session.ts'
 import { createOutageLog } from './outage-log.ts'
-import { type AttachedSandbox, attachSandbox } from './sandbox-process.ts'
+import { attachSandbox } from './sandbox-process.ts'
 import { tell } from './tell.ts'
 
 export interface WorkSession extends DatabaseSession {
@@ -91,17 +89,8 @@ async function requireChanges(db: Database): Promise<void> {
   if (reason !== null) throw new UnavailableError(reason)
 }
 
-/** The service of a command: the person's account, or the sandbox. */
-export interface ServiceAccess extends Omit<AttachedSandbox, 'url'> {
-  readonly baseUrl: string
-  /** What its paths call the stores; without it, as its host is known to. */
-  readonly stores?: StoreNames
-  readonly proxy?: ProxySettings
-  /** What was posted so short a time ago may not be listed yet; without it, as for an account. */
-  readonly unlistedMs?: number
-}
-
 /**
+ * The service of a command: the person's account, or the sandbox.
  * @param account of the sandbox; null: that of the embedded database
  * @param onStart called when a sandbox must be started, which takes a second or two
  */
@@ -109,9 +98,10 @@ export async function openService(
   { service: own, home, proxy }: Config,
   account: string | null = null,
   onStart = () => {},
-): Promise<ServiceAccess> {
+) {
   if (own === null) {
     const { url: baseUrl, ...sandbox } = await attachSandbox({ home, account, onStart })
+    // What was posted just now is listed at once.
     return { ...sandbox, baseUrl, unlistedMs: 0 }
   }
   const { url: baseUrl, login, password, stores } = own

@@ -181,20 +181,6 @@ describe('another cost', () => {
       { numRuns: 8 },
     )
   })
-
-  test('is adjusted once by two audits at the same moment', async (t) => {
-    const world = await openWorld(t)
-    await watchKeywords(world, ['zzz', 'qqq', 'xxx'], { store: 'android_store', depth: 200 })
-    await measure(world, ['zzz', 'qqq'], { store: 'android_store', depth: 200, project: 'wellness' })
-    const results = await Promise.all([1, 2, 3, 4].map(() => auditAll(world)))
-    const adjusted = results.map((result) => result.adjusted)
-    assert.equal(
-      Math.max(...adjusted),
-      adjusted.reduce((total, one) => total + one, 0),
-    )
-    assert.ok(Math.max(...adjusted) > 0)
-    await assertBooksAgree(world)
-  })
 })
 
 test('two audits go one after the other, so that they never wait for each other in a circle', async (t) => {

@@ -187,10 +187,6 @@ describe('what the service lists as failed', () => {
     assert.deepEqual(await hoursBack(), [23])
   })
 
-  test('of the sandbox, which lists a day, is read all the same', async () => {
-    assert.deepEqual(await record(), { recorded: 0, resent: 0 })
-  })
-
   test('without a time is still kept once', async () => {
     const [own = ''] = await buyKeywords(['yoga'])
     const client = withFailures(async () => [failureOf(own, { datetime: null, function: null })])

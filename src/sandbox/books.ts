@@ -76,10 +76,7 @@ export class StateInUseError extends Error {}
 /** SQLite's result code for a lock that another process holds. */
 const SQLITE_BUSY = 5
 
-/**
- * Takes a lock that the operating system drops with the process that held it, however that died: SQLite's
- * lock of a file is the portable one that Node brings. Returns what gives it back.
- */
+/** Takes a lock that the operating system drops with its process: SQLite's. Returns what gives it back. */
 const takeLock = (file: string): (() => void) => {
   let database: DatabaseSync
   try {

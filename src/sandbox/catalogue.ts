@@ -30,9 +30,7 @@ export type App = {
   events: AppEvents
 }
 
-/**
- * Enough that a head word finds more than the default depth of either store, and few enough to start fast.
- */
+/** Enough that a head word finds more than the default depth, and few enough to start fast. */
 const APPS_PER_TOPIC = 180
 /** The best-rated app of a store has about this many votes. */
 const MOST_VOTES = 4_000_000

@@ -1,7 +1,4 @@
-/**
- * The charts of a store: the apps of a collection, drifting by a few places from day to day. A pure function
- * of (seed, collection, category, location, day).
- */
+/** Charts: a pure function of (seed, collection, category, location, day), drifting by a few places a day. */
 
 import type { PostedTask } from './books.ts'
 import type { App, Catalogue } from './catalogue.ts'

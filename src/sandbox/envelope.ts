@@ -1,6 +1,4 @@
-/**
- * The envelope around every answer, with counts and costs that are always right (spec: Response envelope).
- */
+/** The envelope around every answer: counts and costs are always right (spec: Response envelope). */
 
 import { randomBytes, randomUUID } from 'node:crypto'
 import { type Code, type Codes, FIRST_ERROR_CODE } from './codes.ts'
@@ -95,10 +93,7 @@ export type Envelope = ReturnType<typeof buildEnvelope>
 /** Makes the id of a task or an answer. `nowMs` is the moment of the call, `functionName` what it is for. */
 export type MakeId = (nowMs: number, functionName: string) => string
 
-/**
- * `11081554-1535-0066-0000-27e68ec15871`: month, day, hour and minute, digits of the account, those of the
- * function, and twelve of chance.
- */
+/** `11081554-1535-0066-0000-27e68ec15871`: the minute, the account, the function, and twelve of chance. */
 const makeSoldId: MakeId = (nowMs, functionName) => {
   const minute = new Date(nowMs).toISOString().slice(5, 16).replaceAll(/\D/g, '')
   const digits = String(hashText(functionName) % 10_000).padStart(4, '0')

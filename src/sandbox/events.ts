@@ -1,7 +1,4 @@
-/**
- * What happens to apps on a day, beyond the drift of the stores: launches, releases, climbs and falls. Other
- * apps stay as they are, but for the places that these take from them.
- */
+/** What happens to apps on a day, beyond the drift of the stores: launches, releases, climbs and falls. */
 
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'

@@ -128,10 +128,7 @@ const JUMPED_AT_MOST_MS = MINUTE_MS
 /** What happens to a call. `noise` is its own. */
 export type Trouble = { kind: CallFault; when: 'before' | 'after'; ms: number; noise: number }
 
-/**
- * Reads faults as a command line gives them: `http500=0.05,slow=0.1`, `all=0.05`, or the JSON of
- * FaultSettings. Throws a ZodError or SyntaxError on anything else.
- */
+/** Reads `http500=0.05,slow=0.1`, `all=0.05`, or the JSON of FaultSettings. Throws on anything else. */
 export const parseFaults = (text: string): FaultSettings => {
   if (text.trimStart().startsWith('{')) return FaultSettings.parse(JSON.parse(text))
   const pairs = text.split(',').flatMap((pair): [string, number][] => {
@@ -176,10 +173,7 @@ export class Faults {
     return this.#settings.clockOffsetMs + this.#jumpedMs
   }
 
-  /**
-   * Takes other settings; counts and jumps of the clock begin anew. Chance goes on: else a rare kind would
-   * never strike where settings are often replaced.
-   */
+  /** Takes other settings; counts and jumps begin anew. Chance goes on, so that rare kinds strike at all. */
   replace(settings: FaultSettings): void {
     this.#settings = settings
     this.#jumpedMs = 0

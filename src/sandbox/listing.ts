@@ -1,6 +1,4 @@
-/**
- * What a store shows of an app on a given day: its line in a search, and its page (spec: App info result).
- */
+/** What a store shows of an app on a day: its line in a search, and its page (spec: App info result). */
 
 import type { App, Catalogue } from './catalogue.ts'
 import type { Deviations } from './deviations.ts'

@@ -135,10 +135,7 @@ const codeOf = (task: Task, nowMs: number): Code => {
   return stageOf(task, 'advanced', nowMs) === 'handed' ? 40601 : 40602
 }
 
-/**
- * As it is sold, the path of the call has the host that was called, the status is the message of the code,
- * and the service adds to the parameters.
- */
+/** As it is sold, the path has the host, the status is a message, and the service adds to the parameters. */
 const showTask = ({ service, nowMs, origin }: ListCall, task: Task, withMetadata: boolean) => {
   const { deviations, envelope } = service
   const { function: fn, doneAtMs, costMicros, refundMicros, parameters } = task

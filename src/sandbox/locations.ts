@@ -90,10 +90,7 @@ const STATES = (
   ),
 )
 
-/**
- * Invented regions and cities in each country: with them the list of the android_store has about 100,000
- * rows.
- */
+/** Regions and cities are invented: with them the list of the android_store has about 100,000 rows. */
 const REGIONS_PER_COUNTRY = 20
 const CITIES_PER_REGION = 28
 const FIRST_REGION_CODE = 9_000_000

@@ -132,10 +132,7 @@ const isPresent = (app: App, pairHash: number, { day, locationCode }: View): boo
   )
 }
 
-/**
- * The organic rank that a flagship app takes: its own middle of the band, give or take a few places by day
- * and place.
- */
+/** The organic rank of a flagship app: the middle of its band, give or take a few places by day and place. */
 const placeOfAnchor = (app: App, pairHash: number, placeHash: number, day: number): number => {
   const [best, worst] = app.anchor?.band ?? [1, 1]
   const middle = best + (worst - best) * fraction(pairHash)
@@ -188,10 +185,7 @@ const rank = (catalogue: Catalogue, words: readonly string[], view: View, seed: 
   return applyEvents(ranked, words, day)
 }
 
-/**
- * Makes what ranks a search: all organic results, best first; none when the store finds nothing. It
- * remembers the rankings that it made last.
- */
+/** Makes what ranks a search, best first; it remembers the rankings that it made last. */
 export const buildRanker = (catalogue: Catalogue, seed: number) => {
   const cached = remember<readonly App[]>(CACHED_RANKINGS)
   return (keyword: string, view: View): readonly App[] => {

@@ -1,7 +1,4 @@
-/**
- * Results: what a task found, as `task_get` gives it in each form. The same task gives the same result for
- * ever.
- */
+/** What a task found, as `task_get` gives it in each form: the same for ever. */
 
 import type { PostedTask } from './books.ts'
 import { type App, buildCatalogue, type Catalogue, readRealApps } from './catalogue.ts'
@@ -19,10 +16,7 @@ import { remember } from './remember.ts'
 import { countReviews, countWanted, listReviews } from './reviews.ts'
 import { dayOf, formatTimestamp } from './timestamp.ts'
 
-/**
- * What a task asks for. `subject` is the keyword as posted, the app id, or the collection; the answer is that
- * of the moment at which the task is done.
- */
+/** What a task asks for; the answer is that of the moment at which it is done. */
 type Question = Pick<PostedTask, 'store' | 'subject' | 'category' | 'ageRating' | 'sortBy' | 'rating'> &
   Pick<PostedTask, 'locationCode' | 'languageCode' | 'depth' | 'doneAtMs'> & { function: TaskFunction }
 
@@ -43,10 +37,7 @@ const viewOf = ({ locationCode, languageCode, doneAtMs }: Question): View => ({
 const headingOf = (question: Question): string =>
   question.function === 'app_searches' ? decodeKeyword(question.subject) : question.subject
 
-/**
- * Items that are no organic results, each behind `after` organic ones: on top of the depth, and billed like
- * any result.
- */
+/** Items that are no organic results, each behind `after` organic ones: billed like any result. */
 const findExtras = (question: Question, ranked: readonly App[], advertisers: readonly App[]) => {
   const { day, locationCode } = viewOf(question)
   const words = tokenize(headingOf(question))
@@ -153,14 +144,24 @@ const showPages = (question: Question, pages: readonly string[]) => {
 
 type AnswerOptions = Pick<Options, 'seed' | 'catalogFile' | 'events'>
 
-const openStore = (store: Store, { seed, catalogFile, events }: AnswerOptions) => {
+const buildStore = (store: Store, { seed, catalogFile, events }: AnswerOptions) => {
   const realApps = catalogFile && store === 'ios_store' ? readRealApps(catalogFile) : []
   const catalogue = buildCatalogue(store, seed, realApps, events)
   const advertisers = catalogue.apps.filter((app) => app.events.some(({ paid }) => paid))
   return { catalogue, rank: buildRanker(catalogue, seed), chart: buildCharts(catalogue, seed), advertisers }
 }
 
-const buildAnswers = (options: AnswerOptions, deviations: Deviations) => {
+/** The stores built last without real apps and events: sandboxes of one seed in one process share them. */
+const invented = remember<ReturnType<typeof buildStore>>(4)
+
+const openStore = (store: Store, options: AnswerOptions) => {
+  const isInvented = options.catalogFile === undefined && options.events.length === 0
+  const build = () => buildStore(store, options)
+  return isInvented ? invented(`${store} ${options.seed}`, build) : build()
+}
+
+/** Opens both stores of a seed, with real apps for the ios_store and with events if there are any. */
+export const openAnswers = (options: AnswerOptions, deviations: Deviations) => {
   const stores = {
     ios_store: openStore('ios_store', options),
     android_store: openStore('android_store', options),
@@ -215,15 +216,4 @@ const buildAnswers = (options: AnswerOptions, deviations: Deviations) => {
       return showPages(question, writeReviewsPages(app, reviews, view))
     },
   }
-}
-export type Answers = ReturnType<typeof buildAnswers>
-
-/** Those made last without real apps and events: sandboxes of one seed and form in one process share them. */
-const invented = remember<Answers>(2)
-
-/** Opens both stores of a seed, with real apps for the ios_store and with events if there are any. */
-export const openAnswers = (options: AnswerOptions, deviations: Deviations): Answers => {
-  const build = () => buildAnswers(options, deviations)
-  if (options.catalogFile !== undefined || options.events.length > 0) return build()
-  return invented(JSON.stringify([options.seed, ...[...deviations].sort()]), build)
 }

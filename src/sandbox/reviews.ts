@@ -1,7 +1,4 @@
-/**
- * The reviews of an app: each has a number, and with it a moment, an id and a text that never change, so that
- * a later look finds the same reviews, and the new ones.
- */
+/** The reviews of an app: each has a number, and with it a moment, an id and a text that never change. */
 
 import type { PostedTask } from './books.ts'
 import type { App } from './catalogue.ts'

@@ -18,10 +18,7 @@ import { MAX_ROWS, READY_LIST_DAYS, RETENTION_DAYS } from './limits.ts'
 import type { Form, Offer } from './offers.ts'
 import { DAY_MS, dayOf } from './timestamp.ts'
 
-/**
- * A task in the books. `due` are the webhooks still to be sent. A held task stays off the ready list until
- * its postback has failed.
- */
+/** `due` are webhooks still to be sent; a held task is not ready until its postback has failed. */
 export type Task = PostedTask & { isFetched: boolean; isHeld: boolean; due: readonly Hook[] }
 
 /** A webhook that did not arrive. */
@@ -83,10 +80,7 @@ export class Tasks {
     this.#books.flush()
   }
 
-  /**
-   * Ends every task whose time has come: gives back what it did not use, and puts it on the ready list.
-   * Returns those that have webhooks due.
-   */
+  /** Ends and refunds every task whose time has come. Returns those that have webhooks due. */
   settle(nowMs: number): Task[] {
     const ended = [...this.#unfinished.values().filter(({ doneAtMs }) => doneAtMs <= nowMs)]
     for (const task of ended.sort((left, right) => left.doneAtMs - right.doneAtMs)) {
@@ -122,10 +116,7 @@ export class Tasks {
     return this.#foreign.has(id)
   }
 
-  /**
-   * The tasks of some offers that are done by `doneByMs` and not fetched, those done first in front, bounded
-   * in number and age.
-   */
+  /** The tasks of some offers that are done by `doneByMs` and not fetched, those done first in front. */
   listReady(offers: readonly Offer[], nowMs: number, doneByMs: number): readonly Task[] {
     const oldestMs = nowMs - READY_LIST_DAYS * DAY_MS
     const isOf = (task: Task) =>

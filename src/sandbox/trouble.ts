@@ -27,10 +27,7 @@ const cut = (reply: FastifyReply, end: 'destroy' | 'resetAndDestroy') => {
   return reply
 }
 
-/**
- * Answers in trouble. `work` does what the call asks for, and gives the body that it should get; `refuse`
- * gives one that refuses the whole call; `closing` ends the waiting of slow answers.
- */
+/** `work` gives the body that the call should get, `refuse` one that refuses it; `closing` ends waiting. */
 export const answerInTrouble = async (
   { kind, when, ms, noise }: Trouble,
   reply: FastifyReply,

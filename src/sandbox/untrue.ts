@@ -35,10 +35,7 @@ const UNTRUTHS: readonly (readonly [Part, field: string, other: (said: unknown) 
   ['result', 'datetime', () => '2001-01-01 00:00:00 +00:00'],
 ]
 
-/**
- * The answer, with one thing that says something else; each turn another one of the fields that it has, the
- * path, or a second result.
- */
+/** The answer, with another one of its fields, its path, or a second result untrue at each turn. */
 export const sayOther = (answer: TaskAnswer, turn: number): TaskAnswer => {
   const result = isRecord(answer.result?.[0]) ? answer.result[0] : {}
   const parts: Readonly<Record<Part, Record<string, unknown>>> = { data: answer.data ?? {}, result }

@@ -34,10 +34,7 @@ const layOutAppData = (valueFor: ValueFor, deviations: Deviations, hasIdList: bo
   }),
 })
 
-/**
- * Lays out one number for each endpoint, and the sums. As it is sold, there are tables of APIs beside ours:
- * one that nobody uses, and the appendix.
- */
+/** One number for each endpoint, and the sums. As it is sold, there are tables of APIs beside ours. */
 const layOut = (numberOf: ValueFor<number>, deviations: Deviations) => {
   const isSold = deviations.has('money-beside-rates')
   return {
@@ -166,10 +163,7 @@ const showApi = (api: string, said: Said, status?: string) => {
   return { api, status: status ?? trouble?.status ?? 'ok', endpoints }
 }
 
-/**
- * The records of the status endpoint. `said` is what it has been told to say, `longestWaitMs` that of a
- * webhook. As it is sold, there are APIs that are not ours, one of them always in trouble.
- */
+/** `said` is what it has been told to say. As it is sold, there are other APIs, one always in trouble. */
 export const showStatus = (said: Said, longestWaitMs: number, deviations: Deviations) => {
   const isLate = longestWaitMs > LATE_WEBHOOK_MS
   const others = [

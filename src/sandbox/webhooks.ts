@@ -149,10 +149,7 @@ export class Webhooks {
 const Resend = z.object({ id: z.uuid() })
 const SoldResend = z.object({ id: z.string().min(1).max(100) })
 
-/**
- * Sends the webhooks of tasks again, at no charge (spec: Webhook resend); each id is answered by itself. Those
- * of a task that is not done yet go out when it is.
- */
+/** Sends webhooks again, at no charge (spec: Webhook resend); those of a task not yet done go out later. */
 export const resendWebhooks = (
   { tasks, deviations, makeId }: Service,
   webhooks: Webhooks,

@@ -3,10 +3,7 @@
 import { pick } from './hash.ts'
 import type { Store } from './offers.ts'
 
-/**
- * What a group of apps is about. A search for a `heads` word finds all of the topic's apps, for a `narrow`
- * word some of them. `phrases` make titles.
- */
+/** A `heads` word finds all apps of a topic, a `narrow` word some of them; `phrases` make titles. */
 export type Topic = {
   categories: Record<Store, string>
   heads: readonly string[]
@@ -152,9 +149,7 @@ export const TOPICS: readonly Topic[] = readTable(TOPICS_TABLE).map(
   },
 )
 
-/**
- * Words that say nothing about what an app does: they add to other words, and alone they find the well known.
- */
+/** Words that say nothing of an app: they add to others, and alone they find the well known. */
 export const MODIFIERS =
   `free app apps best top new kids beginners offline online daily pro plus lite hd easy simple
 fun 100 2026 2027 my game games play learn learning kostenlos gratis gratuit

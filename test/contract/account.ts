@@ -1,7 +1,6 @@
 /** Rows of the account: limits, statistics, money and prices, and what the service says of itself. */
 
 import assert from 'node:assert/strict'
-import type { TestContext } from 'node:test'
 import type { PriceEntry, UsageTable, UserData } from '../../src/service/account.ts'
 import type { Json } from '../sandbox/caller.ts'
 import { bySide, covers, type Side } from './covers.ts'
@@ -90,38 +89,24 @@ const LAYOUT: Readonly<Record<string, readonly [times: number, holds: 'number' |
 }
 const PERIODS = ['day', 'minute'] as const
 
-type Table = {
-  row: string
-  sentIn(rates: Json): Json
-  readIn(read: UserData): UsageTable
-  /** Undefined for a limit of 0, which is none. */
-  toOurs(sent: number): number | undefined
-}
+/** `toOurs` gives undefined for a limit of 0, which is none. */
+type Table = readonly [
+  row: string,
+  sentIn: (rates: Json) => Json,
+  readIn: (read: UserData) => UsageTable,
+  toOurs: (sent: number) => number | undefined,
+]
+const toMicros = (usd: number): number => Math.round(usd * 1_000_000)
 const TABLES: readonly Table[] = [
-  {
-    row: 'user_data.limits',
-    sentIn: ({ limits }) => limits,
-    readIn: ({ callLimits }) => callLimits,
-    toOurs: (calls) => calls || undefined,
-  },
-  {
-    row: 'user_data.statistics',
-    sentIn: ({ statistics }) => statistics,
-    readIn: ({ callStatistics }) => callStatistics,
-    toOurs: (calls) => calls,
-  },
-  {
-    row: 'user_data.money.limits',
-    sentIn: ({ money }) => money.limits,
-    readIn: ({ moneyLimits }) => moneyLimits,
-    toOurs: (usd) => Math.round(usd * 1_000_000) || undefined,
-  },
-  {
-    row: 'user_data.money.statistics',
-    sentIn: ({ money }) => money.statistics,
-    readIn: ({ moneyStatistics }) => moneyStatistics,
-    toOurs: (usd) => Math.round(usd * 1_000_000),
-  },
+  ['limits', ({ limits }) => limits, ({ callLimits }) => callLimits, (calls) => calls || undefined],
+  ['statistics', ({ statistics }) => statistics, ({ callStatistics }) => callStatistics, (calls) => calls],
+  [
+    'money.limits',
+    ({ money }) => money.limits,
+    ({ moneyLimits }) => moneyLimits,
+    (usd) => toMicros(usd) || undefined,
+  ],
+  ['money.statistics', ({ money }) => money.statistics, ({ moneyStatistics }) => moneyStatistics, toMicros],
 ]
 
 /** What is ours in a table: as it is sold, other APIs have theirs beside it. */
@@ -144,7 +129,7 @@ const checkReadKey = (
   sent: Json,
   read: UsageTable['day'],
   key: string,
-  toOurs: Table['toOurs'],
+  toOurs: Table[3],
   shift: number,
 ): void => {
   assert.ok(read)
@@ -162,8 +147,8 @@ const checkReadKey = (
   }
 }
 
-const coverKey = ({ row, sentIn, readIn, toOurs }: Table, name: string, keys: readonly string[]): void => {
-  covers(name, `is laid out in ${row} by day and minute`, {
+const coverKey = ([row, sentIn, readIn, toOurs]: Table, name: string, keys: readonly string[]): void => {
+  covers(`user_data.${name}`, `is laid out in ${row} by day and minute`, {
     fetch: async () => {
       const table = sentIn((await sentRecord()).rates)
       assert.deepEqual(Object.keys(table), PERIODS)
@@ -171,7 +156,7 @@ const coverKey = ({ row, sentIn, readIn, toOurs }: Table, name: string, keys: re
     },
     client: async () => {
       const { sent, read } = await openAccount()
-      const shift = row === 'user_data.statistics' ? 1 : 0
+      const shift = row === 'statistics' ? 1 : 0
       for (const period of PERIODS) {
         for (const key of keys)
           checkReadKey(sentIn(sent.rates)[period], readIn(read)[period], key, toOurs, shift)
@@ -181,11 +166,11 @@ const coverKey = ({ row, sentIn, readIn, toOurs }: Table, name: string, keys: re
 }
 
 for (const table of TABLES) {
-  const keys = Object.keys(LAYOUT).filter((key) => key !== 'value' || table.row.endsWith('statistics'))
-  if (table.row.startsWith('user_data.money')) coverKey(table, table.row, keys)
-  else
-    for (const key of [...PERIODS, ...keys])
-      coverKey(table, `${table.row}.${key}`, PERIODS.includes(key as 'day') ? keys : [key])
+  const [row] = table
+  const keys = Object.keys(LAYOUT).filter((key) => key !== 'value' || row.endsWith('statistics'))
+  if (row.startsWith('money')) coverKey(table, row, keys)
+  else for (const period of PERIODS) coverKey(table, `${row}.${period}`, keys)
+  if (!row.startsWith('money')) for (const key of keys) coverKey(table, `${row}.${key}`, [key])
 }
 
 covers('user_data.limits.total', 'is the limit of calls, for a minute and for the minutes of a day', {
@@ -371,12 +356,11 @@ const readStatus = {
   client: async ({ client }: World) => ourPart(await client.getStatus()),
 }
 for (const value of STATUSES) {
-  const check = async (t: TestContext, side: Side) => {
-    const world = await openWorld(t, { faults: { status: { task_post: value as 'ok' } } })
+  const check = async (world: World, side: Side) => {
     const { status: whole, endpoints } = await readStatus[side](world)
     const said = endpoints.find(({ endpoint }: Json) => endpoint === 'task_post')?.status
     assert.deepEqual([whole, said], [value, value])
   }
   const sentence = 'can be said of a part, and of the whole when no part is worse'
-  covers(`status.value.${value}`, sentence, bySide(check))
+  covers(`status.value.${value}`, sentence, bySide(check, { faults: { status: { task_post: value } } }))
 }

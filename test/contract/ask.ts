@@ -32,6 +32,7 @@ type Ask = {
 const micros = (usd: number): number => Math.round(usd * 1_000_000)
 const pathOf = ([store, fn]: Kind): string => `/v3/app_data/${store}/${fn}`
 const idsOf = (rows: readonly { id: string }[] | null): string[] => (rows ?? []).map(({ id }) => id)
+const PENDING: Readonly<Record<number, string>> = { 40601: 'Task Handed.', 40602: 'Task In Queue.' }
 const isFailed = (code: number): boolean => code >= 40000 && ![40102, 40601, 40602].includes(code)
 
 const byFetch: Ask = {
@@ -45,8 +46,9 @@ const byFetch: Ask = {
   },
   fetch: async (world, id, kind = SEARCHES, form = 'advanced') => {
     const path = `${pathOf(kind)}/task_get/${form}/${id}`
-    const { status_code, status_message, result } = (await world.get(path)).tasks[0]
-    assert.equal(result === null, status_code !== 20000)
+    const { status_code, status_message, result, cost } = (await world.get(path)).tasks[0]
+    assert.deepEqual([result === null, cost], [status_code !== 20000, 0])
+    if (PENDING[status_code]) assert.equal(status_message, PENDING[status_code])
     return isFailed(status_code) ? `${status_code} ${status_message}` : String(status_code)
   },
   listReady: async (world) => idsOf((await world.get(`${pathOf(SEARCHES)}/tasks_ready`)).tasks[0].result),

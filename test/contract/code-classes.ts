@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import type { AppDataClient } from '../../src/service/client.ts'
 import { ask, envelope, taskWith } from '../service/wire-server.ts'
 import { covers } from './covers.ts'
-import { openSharedWorld, postAnswered, postWire, task } from './world.ts'
+import { postAnswered, postWire, task } from './world.ts'
 
 /** What the client makes of any code of a class, in a task that is fetched. */
 const coverClass = (
@@ -15,7 +15,7 @@ const coverClass = (
 ): void => {
   covers(rows, sentence, {
     fetch: { because: 'It is about the client: which code comes when is in the rows of the codes.' },
-    client: async (t) => {
+    client: async (_world, t) => {
       for (const code of codes) {
         const look = (client: AppDataClient) => client.getAppInfo('ios_store', 'id-1')
         const answer = envelope([taskWith(null, { status_code: code, status_message: 'As it is.' })])
@@ -43,9 +43,9 @@ coverClass(
   'unavailable',
 )
 covers('code_class.20100_created', 'is the proof that a task exists', {
-  fetch: async () => assert.equal((await postWire(await openSharedWorld())).status_code, 20100),
-  client: async () => {
-    const [answer] = await postAnswered((await openSharedWorld()).client, [task()])
+  fetch: async (world) => assert.equal((await postWire(world)).status_code, 20100),
+  client: async (world) => {
+    const [answer] = await postAnswered(world.client, [task()])
     assert.deepEqual([answer?.statusCode, answer?.costMicros], [20100, 1200])
   },
 })

@@ -7,12 +7,14 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Deviation } from '../../src/sandbox/deviations.ts'
+import type { OptionsInput } from '../../src/sandbox/options.ts'
 import { isSold } from './form.ts'
+import { openSharedWorld, openWorld, type World } from './world.ts'
 
 export const SIDES = ['fetch', 'client'] as const
 export type Side = (typeof SIDES)[number]
 
-type Check = (t: TestContext) => unknown
+type Check = (world: World, t: TestContext) => unknown
 /** A test of another file has this side: it is about more than the client or the sandbox. */
 type Elsewhere = { readonly file: string; readonly test: string }
 /** The row says nothing about this side, and why. */
@@ -35,6 +37,9 @@ const reasonsFor = (otherwise: Otherwise, side: Side): readonly Deviation[] => {
     : ((otherwise as Partial<Record<Side, readonly Deviation[]>>)[side] ?? [])
 }
 
+/** `world` are the options of a world of its own for each side; without it both have the shared one. */
+type Sides = Readonly<Record<Side, Check | Elsewhere | Nothing>> & { readonly world?: OptionsInput }
+
 /** In the order of registration; a row may be there more than once. */
 export const coverage: Coverage[] = []
 
@@ -45,7 +50,7 @@ export const coverage: Coverage[] = []
 export const covers = (
   rows: string | readonly string[],
   sentence: string,
-  sides: Readonly<Record<Side, Check | Elsewhere | Nothing>>,
+  sides: Sides,
   otherwise: Otherwise = [],
 ): void => {
   const names = [rows].flat()
@@ -56,15 +61,22 @@ export const covers = (
     if (!isHere) continue
     const name = `${names.join(', ')}: ${sentence} (${side})`
     const reasons = reasonsFor(otherwise, side)
-    if (reasons.length === 0) test(name, async (t) => void (await by(t)))
-    else test(`${name}: not with ${reasons.join(', ')}`, (t) => assert.rejects(async () => by(t)))
+    const run = async (t: TestContext) => {
+      await by(sides.world ? await openWorld(t, sides.world) : await openSharedWorld(), t)
+    }
+    if (reasons.length === 0) test(name, run)
+    else test(`${name}: not with ${reasons.join(', ')}`, (t) => assert.rejects(run(t)))
   }
 }
 
 /** The two sides of a row that one check looks at, each in its own way. */
-export const bySide = (check: (t: TestContext, side: Side) => unknown): Readonly<Record<Side, Check>> => ({
-  fetch: (t) => check(t, 'fetch'),
-  client: (t) => check(t, 'client'),
+export const bySide = (
+  check: (world: World, side: Side, t: TestContext) => unknown,
+  world?: OptionsInput,
+): Sides => ({
+  ...(world && { world }),
+  fetch: (own, t) => check(own, 'fetch', t),
+  client: (own, t) => check(own, 'client', t),
 })
 
 /** What becomes of a row with us, beyond the client, is tested where it happens. */

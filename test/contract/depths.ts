@@ -9,7 +9,7 @@ import { ASK } from './ask.ts'
 import { bySide, covers, type Otherwise, type Side } from './covers.ts'
 import { byForm } from './form.ts'
 import type { Store } from './paths.ts'
-import { openSharedWorld, postOne, postWire } from './world.ts'
+import { postOne, postWire, type World } from './world.ts'
 
 type DepthRow = readonly [
   store: Store,
@@ -37,21 +37,20 @@ for (const [store, fn, [standard, maximum, unit], usd, subject] of DEPTHS) {
     'notes.depth_rules',
     `${fn} of ${store} fetches ${standard}, at most ${maximum}`,
     {
-      fetch: async () => {
-        const world = await openSharedWorld()
+      fetch: async (world) => {
         const post = (depth?: number) => postWire(world, { ...alone(subject), ...(depth && { depth }) }, path)
         assert.equal((await post()).data.depth, standard)
         assert.equal((await post(maximum)).status_code, 20100)
         assert.equal((await post(maximum + 1)).status_code, 40501)
       },
-      client: async () => {
+      client: async (world) => {
         const rule = findRule(store, fn)
         assert.deepEqual(
           [rule?.defaultDepth, rule?.maximumDepth, rule?.billingUnitResults, rule?.unitCostMicros],
           [standard, maximum, unit, micros(usd)],
         )
         assert.equal(rule?.source, fn === 'app_searches' && store === 'ios_store' ? 'spec' : 'assumed')
-        const { client } = await openSharedWorld()
+        const { client } = world
         const one = { subject: Object.values(subject)[0] ?? '' }
         await postOne(client, { ...one, depth: maximum }, [store, fn])
         await assert.rejects(postOne(client, { ...one, depth: maximum + 1 }, [store, fn]), /depth must be/)
@@ -59,10 +58,10 @@ for (const [store, fn, [standard, maximum, unit], usd, subject] of DEPTHS) {
     },
     byUnit,
   )
-  const checkRounding = async (_: unknown, side: Side) => {
+  const checkRounding = async (world: World, side: Side) => {
     const depths = [1, unit, unit + 1, maximum]
     const tasks = depths.map((depth) => ({ ...alone(subject), depth }))
-    const answers = await ASK[side].post(await openSharedWorld(), tasks, [store, fn])
+    const answers = await ASK[side].post(world, tasks, [store, fn])
     for (const [index, depth] of depths.entries()) {
       const units = Math.ceil(depth / unit)
       assert.equal(answers[index]?.cost, units * micros(usd), `depth ${depth}`)
@@ -77,20 +76,18 @@ for (const [store, fn, [standard, maximum, unit], usd, subject] of DEPTHS) {
   )
 }
 covers('notes.depth_rules', 'app_info has none', {
-  fetch: async () => {
+  fetch: async (world) => {
     const path = '/v3/app_data/ios_store/app_info/task_post'
-    const { data, cost } = await postWire(await openSharedWorld(), alone({ app_id: '1480010017' }), path)
+    const { data, cost } = await postWire(world, alone({ app_id: '1480010017' }), path)
     assert.deepEqual([data.depth, cost], [undefined, 0.0006])
   },
-  client: async () => {
-    const { client } = await openSharedWorld()
+  client: async ({ client }) => {
     const deep = { subject: '1480010017', depth: 10 }
     await assert.rejects(postOne(client, deep, ['ios_store', 'app_info']), /app_info of ios_store has none/)
   },
 })
 covers('notes.task_post_of_android', 'a postback may hold pages, and each function has its own subject', {
-  fetch: async () => {
-    const world = await openSharedWorld()
+  fetch: async (world) => {
     const hook = { postback_url: 'http://127.0.0.1:9/', postback_data: 'html' }
     const codeOf = async (kind: string, fields: Json): Promise<number> =>
       (await postWire(world, { ...fields, ...hook }, `/v3/app_data/${kind}/task_post`)).status_code
@@ -108,8 +105,7 @@ covers('notes.task_post_of_android', 'a postback may hold pages, and each functi
       assert.equal(await codeOf(kind, {}), 40501, `${kind} takes no keyword`)
     }
   },
-  client: async () => {
-    const { client } = await openSharedWorld()
+  client: async ({ client }) => {
     const hook = { postbackUrl: 'http://127.0.0.1:9/', postbackData: 'html' } as const
     await postOne(client, hook, ['android_store', 'app_searches'])
     await postOne(client, { ...hook, subject: 'com.ashlune.yoga' }, ['android_store', 'app_info'])
@@ -123,8 +119,7 @@ covers('notes.task_post_of_android', 'a postback may hold pages, and each functi
   },
 })
 covers('notes.priority', 'doubles the price of every function, and numbers may come back as text', {
-  fetch: async () => {
-    const world = await openSharedWorld()
+  fetch: async (world) => {
     const kinds = [...DEPTHS, ['ios_store', 'app_info', [], 0.0006, { app_id: '1480010017' }]] as const
     for (const [store, fn, , usd, subject] of kinds) {
       const path = `/v3/app_data/${store}/${fn}/task_post`
@@ -133,7 +128,7 @@ covers('notes.priority', 'doubles the price of every function, and numbers may c
       assert.equal(micros(cost), 2 * micros(usd))
     }
   },
-  client: async (t) => {
+  client: async (_world, t) => {
     const texts = { depth: '300', location_code: '2840', priority: '2' }
     const page = { items: [], items_count: '0', datetime: '2026-10-15 12:00:00 +00:00' }
     const answer = envelope([taskWith([page], { data: texts })])

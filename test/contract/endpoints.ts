@@ -13,7 +13,7 @@ import { bySide, covers } from './covers.ts'
 import { byForm, pathInForm } from './form.ts'
 import { NOTED_PATHS, PATHS, STORES, type Store } from './paths.ts'
 import { KINDS, type KindName, readingOf, sampleOf } from './samples.ts'
-import { openSharedWorld, openWorld, postOne, postWire, task, wireTask } from './world.ts'
+import { openWorld, postOne, postWire, task, wireTask } from './world.ts'
 
 const SUBJECTS: Readonly<Record<ServiceFunction, (store: Store) => [field: string, subject: string]>> = {
   app_searches: () => ['keyword', 'yoga'],
@@ -87,8 +87,7 @@ const callHere = async (client: AppDataClient, parts: Parts, nowMs: number): Pro
 const coverEndpoint = (rows: string | readonly string[], endpoint: string): void => {
   const parts = partsOf(endpoint)
   covers(rows, `${endpoint} is answered in the envelope, with its own path`, {
-    fetch: async () => {
-      const world = await openSharedWorld()
+    fetch: async (world) => {
       const path = await withId(parts)
       const isPost = parts.method === 'POST'
       const body = isPost ? JSON.stringify(await bodyOf(parts, world.clock.nowMs)) : null
@@ -102,8 +101,7 @@ const coverEndpoint = (rows: string | readonly string[], endpoint: string): void
       const mayBeEmpty = parts.action === 'tasks_ready' && byForm(false, tasks[0].result === null)
       assert.equal(Array.isArray(tasks[0].result) || mayBeEmpty, isResult)
     },
-    client: async () => {
-      const { client, heads, clock } = await openSharedWorld()
+    client: async ({ client, heads, clock }) => {
       await callHere(client, parts, clock.nowMs)
       const { method, path, httpStatus } = heads.at(-1) ?? {}
       assert.deepEqual([method, path, httpStatus], [parts.method, await withId(parts), 200])
@@ -124,13 +122,11 @@ for (const endpoint of NOTED_PATHS) {
 }
 for (const store of STORES) {
   covers(`store.${store}`, 'is one of the two that paths may name', {
-    fetch: async () => {
-      const world = await openSharedWorld()
+    fetch: async (world) => {
       assert.equal((await world.fetch(`/v3/app_data/${store}/categories`)).status, 200)
       assert.equal((await world.fetch('/v3/app_data/third_store/categories')).status, 404)
     },
-    client: async () => {
-      const { client } = await openSharedWorld()
+    client: async ({ client }) => {
       assert.ok((await client.listCategories(store)).length > 0)
       await assert.rejects(client.listReady('third_store' as Store, 'app_info'), { code: 'configuration' })
     },
@@ -140,8 +136,7 @@ for (const store of STORES) {
 // What the service does, in the words of its paths
 
 covers('service.3', 'pages, charts and reviews are of these stores', {
-  fetch: async () => {
-    const world = await openSharedWorld()
+  fetch: async (world) => {
     const isThere = async (store: Store, rest: string) =>
       (await world.fetch(`/v3/app_data/${store}/${rest}`)).status === 200
     for (const fn of ['app_searches', 'app_info', 'app_list', 'app_reviews']) {
@@ -155,8 +150,7 @@ covers('service.3', 'pages, charts and reviews are of these stores', {
       }
     }
   },
-  client: async () => {
-    const { client } = await openSharedWorld()
+  client: async ({ client }) => {
     const pages = { store: 'ios_store', fn: 'app_info', form: 'html', id: 'x' } as const
     await assert.rejects(client.getResult(pages), { code: 'configuration' })
     for (const [store, fn] of [
@@ -182,7 +176,7 @@ for (const number of [13, 14, 15, 16, 17, 18]) {
 }
 coverEndpoint('service.4', 'GET /v3/app_data/android_store/languages')
 covers('service.6', 'who asks, and with what history, changes nothing; the data can be checked', {
-  fetch: async (t) => {
+  fetch: async (_world, t) => {
     const [one, other] = [await openWorld(t), await openWorld(t, { login: 'other' })]
     const look = async (world: typeof one, headers: Record<string, string>) => {
       const { id } = await postWire(world)
@@ -209,11 +203,13 @@ covers('service.6', 'who asks, and with what history, changes nothing; the data 
 covers(
   'service.7',
   'what a task costs is taken from the balance, in dollars',
-  bySide(async (t, side) => {
-    const world = await openWorld(t, { balanceUsd: 2 })
-    const [answer] = await ASK[side].post(world, [{}])
-    assert.deepEqual([answer?.cost, await ASK[side].readBalance(world)], [1200, 2_000_000 - 1200])
-  }),
+  bySide(
+    async (world, side) => {
+      const [answer] = await ASK[side].post(world, [{}])
+      assert.deepEqual([answer?.cost, await ASK[side].readBalance(world)], [1200, 2_000_000 - 1200])
+    },
+    { balanceUsd: 2 },
+  ),
 )
 
 // Bodies and headers
@@ -223,22 +219,19 @@ const INVALID_BODY = byForm(40500, 40503)
 const SEARCH_POST = '/v3/app_data/ios_store/app_searches/task_post'
 
 covers('statement.bodies_are_json_in_utf_8', 'both ways', {
-  fetch: async () => {
-    const world = await openSharedWorld()
+  fetch: async (world) => {
     const { data } = await postWire(world, { keyword: 'naïve 日本語 🧘', tag: 'ß' })
     assert.deepEqual([data.keyword, data.tag], ['naïve 日本語 🧘', 'ß'])
     const response = await world.fetch('/v3/appendix/errors')
     assert.equal(response.headers.get('content-type'), 'application/json; charset=utf-8')
   },
-  client: async () => {
-    const { client } = await openSharedWorld()
+  client: async ({ client }) => {
     const outcome = await client.getAppSearches('ios_store', await postOne(client, { tag: 'ß 日本語 🧘' }))
     assert.equal(outcome.kind === 'done' && outcome.data.tag, 'ß 日本語 🧘')
   },
 })
 covers('statement.post_bodies_are_a_json_array', 'of task objects, also for what takes one', {
-  fetch: async () => {
-    const world = await openSharedWorld()
+  fetch: async (world) => {
     assert.equal((await world.post(SEARCH_POST, wireTask())).status_code, INVALID_BODY)
     assert.equal((await world.post('/v3/appendix/webhook_resend', {})).status_code, INVALID_BODY)
     for (const body of [5, 'text', null]) {
@@ -247,7 +240,7 @@ covers('statement.post_bodies_are_a_json_array', 'of task objects, also for what
     assert.equal((await world.post('/v3/app_data/errors', [{}])).tasks[0].status_code, 20000)
     assert.equal((await world.post('/v3/app_data/errors', {})).tasks[0].status_code, 20000)
   },
-  client: async (t) => {
+  client: async (_world, t) => {
     const list = (client: AppDataClient) => client.listFailedTasks({ limit: 3 })
     assert.equal((await ask(t, envelope([taskWith([])]), list)).body, '[{"limit":3}]')
     const resend = (client: AppDataClient) => client.resendWebhooks(['00000000-0000-4000-8000-000000000000'])
@@ -255,22 +248,20 @@ covers('statement.post_bodies_are_a_json_array', 'of task objects, also for what
   },
 })
 covers('statement.every_response_is_the_envelope', 'whatever is asked', {
-  fetch: async () => {
-    const world = await openSharedWorld()
+  fetch: async (world) => {
     for (const path of ['/v3/appendix/errors', '/v3/nothing', '/v3/%zz', '/v3/appendix/status?a=b']) {
       assert.equal(Object.keys(await world.get(path)).length, 8, path)
     }
   },
-  client: async () => {
-    const { client, heads } = await openSharedWorld()
+  client: async ({ client, heads }) => {
     await client.listErrors()
     const { method: _, path: __, httpStatus: ___, ...head } = heads.at(-1) ?? {}
     assert.equal(Object.keys(head).length, 7, 'all but the tasks')
   },
 })
 covers('authentication.1', 'is the header of HTTP Basic authentication', {
-  fetch: async (t) => {
-    const { url } = await openWorld(t, { login: 'me', password: 'pässword:with:colons' })
+  world: { login: 'me', password: 'pässword:with:colons' },
+  fetch: async ({ url }) => {
     const encoded = Buffer.from('me:pässword:with:colons').toString('base64')
     const ask = async (authorization: string) =>
       (await fetch(`${url}/v3/appendix/errors`, { headers: { authorization } })).status
@@ -278,14 +269,10 @@ covers('authentication.1', 'is the header of HTTP Basic authentication', {
     assert.equal(await ask(encoded), 401)
     assert.equal(await ask(`Bearer ${encoded}`), 401)
   },
-  client: async (t) => {
-    const { client } = await openWorld(t, { login: 'me', password: 'pässword:with:colons' })
-    assert.equal((await client.listErrors()).length, byForm(46, 44))
-  },
+  client: async ({ client }) => assert.equal((await client.listErrors()).length, byForm(46, 44)),
 })
 covers('authentication.2', 'a request with a body says that it is JSON', {
-  fetch: async () => {
-    const { url } = await openSharedWorld()
+  fetch: async ({ url }) => {
     const send = async (type: Record<string, string>) => {
       const headers = { authorization: `Basic ${btoa('sandbox:sandbox')}`, ...type }
       const body = new Blob([JSON.stringify([wireTask()])])
@@ -296,7 +283,7 @@ covers('authentication.2', 'a request with a body says that it is JSON', {
     assert.equal(await send({}), byForm(40504, 40503))
     assert.equal(await send({ 'content-type': 'text/plain' }), byForm(40504, 40503))
   },
-  client: async (t) => {
+  client: async (_world, t) => {
     const server = await startWireServer(t, envelope([taskWith([])]))
     const client = openClient(t, server.baseUrl)
     await client.listFailedTasks({})
@@ -307,13 +294,10 @@ covers('authentication.2', 'a request with a body says that it is JSON', {
   },
 })
 covers('authentication.4', 'the credentials are those of the account, and any are', {
-  fetch: async (t) => {
-    const { url } = await openWorld(t, { login: '<LOGIN>', password: '<PASSWORD>' })
+  world: { login: '<LOGIN>', password: '<PASSWORD>' },
+  fetch: async ({ url }) => {
     const headers = { authorization: `Basic ${btoa('<LOGIN>:<PASSWORD>')}` }
     assert.equal((await fetch(`${url}/v3/appendix/errors`, { headers })).status, 200)
   },
-  client: async (t) => {
-    const { client } = await openWorld(t, { login: '<LOGIN>', password: '<PASSWORD>' })
-    assert.equal((await client.getUserData()).login, '<LOGIN>')
-  },
+  client: async ({ client }) => assert.equal((await client.getUserData()).login, '<LOGIN>'),
 })

@@ -10,7 +10,7 @@ import { covers, type Otherwise } from './covers.ts'
 import { timestamp, whole } from './fields.ts'
 import { byForm, camel } from './form.ts'
 import { KINDS, type KindName, readingOf, sampleOf } from './samples.ts'
-import { openSharedWorld, openWorld, postAnswered, task, wireTask } from './world.ts'
+import { openSharedWorld, postAnswered, task, wireTask } from './world.ts'
 
 const SEARCH_POST = '/v3/app_data/ios_store/app_searches/task_post'
 /** Two tasks that are created, and between them one that breaks a rule. */
@@ -66,8 +66,8 @@ covers('envelope.tasks', 'has one element for each task, in the order of posting
       [20100, 40501, 20100],
     )
   },
-  client: async () => {
-    const answers = await postAnswered((await openSharedWorld()).client, TASKS)
+  client: async (world) => {
+    const answers = await postAnswered(world.client, TASKS)
     assert.deepEqual(answers.map(({ tag, statusCode }) => [tag, statusCode]).sort(), [
       ['a', 20100],
       ['b', 40501],
@@ -130,8 +130,8 @@ covers('task.time', 'is a number of seconds with its unit', {
 })
 covers('task.cost', 'is what the task costs at posting, in dollars', {
   fetch: async () => assert.equal((await sampleOf('iosReviews')).posted.tasks[0].cost, 0.00075),
-  client: async () => {
-    const [answer] = await postAnswered((await openSharedWorld()).client, [task({ depth: 200 })])
+  client: async (world) => {
+    const [answer] = await postAnswered(world.client, [task({ depth: 200 })])
     assert.equal(answer?.costMicros, 2400)
   },
 })
@@ -192,10 +192,8 @@ covers(
   'task.data.tag',
   'is not there when none was given, and the parameters come back as they were posted',
   {
-    fetch: async () => {
-      const { tasks } = await (await openSharedWorld()).post(SEARCH_POST, [
-        wireTask({ priority: 2, extra: 'x' }),
-      ])
+    fetch: async (world) => {
+      const { tasks } = await world.post(SEARCH_POST, [wireTask({ priority: 2, extra: 'x' })])
       const { tag, priority, extra } = tasks[0].data
       assert.deepEqual({ tag, priority, extra }, { tag: undefined, priority: 2, extra: 'x' })
     },
@@ -232,13 +230,12 @@ for (const [fn, [name, fields]] of Object.entries(ECHOED)) {
 }
 for (const [field, value] of Object.entries({ location_code: 2276, language_code: 'de', depth: 100 })) {
   covers(`echo.app_searches.${field}`, 'is filled in where the task named it in words or left it out', {
-    fetch: async () => {
+    fetch: async (world) => {
       const named = { keyword: 'yoga', location_name: 'Germany', language_name: 'German' }
-      const { tasks } = await (await openSharedWorld()).post(SEARCH_POST, [named])
+      const { tasks } = await world.post(SEARCH_POST, [named])
       assert.equal(tasks[0].data[field], value)
     },
-    client: async () => {
-      const { client } = await openSharedWorld()
+    client: async ({ client }) => {
       const named = { tag: 'named', subject: 'yoga', locationName: 'Germany', languageName: 'German' }
       const [answer] = await postAnswered(client, [named])
       const outcome = await client.getAppSearches('ios_store', answer?.serviceId ?? '')
@@ -250,8 +247,8 @@ for (const [field, value] of Object.entries({ location_code: 2276, language_code
 }
 
 covers('statement.timestamps_are_utc', 'whatever the time zone of the machine', {
-  fetch: async (t) => {
-    const world = await openWorld(t)
+  world: {},
+  fetch: async (world) => {
     world.clock.nowMs = Date.UTC(2026, 6, 1, 23, 59, 59, 999)
     await world.post(SEARCH_POST, [wireTask()])
     world.later()
@@ -259,8 +256,7 @@ covers('statement.timestamps_are_utc', 'whatever the time zone of the machine', 
     assert.equal(tasks[0].result[0].date_posted, '2026-07-01 23:59:59 +00:00')
     assert.ok(timestamp.fits((await sampleOf('iosSearches')).result.datetime))
   },
-  client: async (t) => {
-    const { client, clock, later } = await openWorld(t)
+  client: async ({ client, clock, later }) => {
     clock.nowMs = Date.UTC(2026, 6, 1, 23, 59, 59, 999)
     await postAnswered(client, [task()])
     later()
@@ -270,28 +266,24 @@ covers('statement.timestamps_are_utc', 'whatever the time zone of the machine', 
 })
 
 covers('versioning.1', 'what does not begin with the prefix is no endpoint', {
-  fetch: async () => {
-    const world = await openSharedWorld()
+  fetch: async (world) => {
     assert.equal((await world.fetch('/appendix/errors')).status, 404)
     assert.equal((await world.fetch('/v2/appendix/errors')).status, 404)
   },
-  client: async () => {
-    const { client, heads } = await openSharedWorld()
+  client: async ({ client, heads }) => {
     await client.listErrors()
     assert.ok(heads.every(({ path }) => path.startsWith('/v3/')))
     await assert.rejects(client.getResult('/v2/app_data/x'), { code: 'rejected' })
   },
 })
 covers('versioning.2', 'every answer carries the version, also one that is refused', {
-  fetch: async () => {
-    const world = await openSharedWorld()
+  fetch: async (world) => {
     const paths = ['/v3/appendix/errors', '/v3/nothing', '/v3/app_data/ios_store/categories']
     const versions = await Promise.all(paths.map(async (path) => (await world.get(path)).version))
     for (const version of versions)
       assert.match(version, /^\d+\.\d+\.(20\d\d)(0[1-9]|1[0-2])([0-2]\d|3[01])$/)
   },
-  client: async () => {
-    const { client, heads } = await openSharedWorld()
+  client: async ({ client, heads }) => {
     await client.listErrors()
     assert.match(heads.at(-1)?.version ?? '', /^\d+\.\d+\.\d{8}$/)
     assert.ok(whole.fits(heads.at(-1)?.statusCode))

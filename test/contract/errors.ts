@@ -13,16 +13,7 @@ import { ASK } from './ask.ts'
 import { bySide, covers, type Side } from './covers.ts'
 import { byForm } from './form.ts'
 import type { Store } from './paths.ts'
-import {
-  openSharedWorld,
-  openWorld,
-  post,
-  postAnswered,
-  postOne,
-  postWire,
-  readMoney,
-  task,
-} from './world.ts'
+import { openSharedWorld, openWorld, post, postOne, postWire, readMoney, task, type World } from './world.ts'
 
 const SEARCH = '/v3/app_data/ios_store/app_searches'
 const UNKNOWN_ID = '00000000-0000-4000-8000-000000000000'
@@ -47,8 +38,7 @@ covers(
   ['http.401', 'errors.40100', 'authentication.3'],
   'a wrong or missing login is refused, for every path',
   {
-    fetch: async () => {
-      const { url } = await openSharedWorld()
+    fetch: async ({ url }) => {
       const wrong = { authorization: `Basic ${btoa('sandbox:wrong')}` }
       for (const headers of [{}, wrong, { authorization: 'Bearer x' }]) {
         for (const path of ['/v3/appendix/errors', `${SEARCH}/tasks_ready`, '/v3/nothing']) {
@@ -56,7 +46,7 @@ covers(
         }
       }
     },
-    client: async (t) => {
+    client: async (_world, t) => {
       const stranger = await strangerAt(t)
       await assert.rejects(stranger.getUserData(), { code: 'account', message: /not authorized .*\(40100\)/ })
       const outcome = await post(stranger, [task()])
@@ -68,12 +58,10 @@ covers(
   },
 )
 covers('http.402', 'an account that must pay first is refused', {
-  fetch: async (t) => {
-    const world = await openWorld(t, { faults: { paymentRequired: 1 } })
-    assert.deepEqual(await codesOf(await world.fetch('/v3/appendix/errors')), [402, 40200])
-  },
-  client: async (t) => {
-    const { client } = await openWorld(t, { faults: { paymentRequired: 1 } })
+  world: { faults: { paymentRequired: 1 } },
+  fetch: async (world) =>
+    assert.deepEqual(await codesOf(await world.fetch('/v3/appendix/errors')), [402, 40200]),
+  client: async ({ client }) => {
     await assert.rejects(client.getUserData(), { code: 'account_money' })
     const outcome = await post(client, [task()])
     assert.equal(outcome.kind === 'refused' && outcome.cause, 'money')
@@ -86,8 +74,7 @@ const SOLD_ONLY = [
   '/v3/app_data/ios_store/app_listings/categories',
 ]
 covers('http.404', 'a path or a method that is no endpoint is not found', {
-  fetch: async () => {
-    const world = await openSharedWorld()
+  fetch: async (world) => {
     const paths = [
       '/v3',
       '/v3/nothing',
@@ -106,8 +93,7 @@ covers('http.404', 'a path or a method that is no endpoint is not found', {
       assert.deepEqual(await codesOf(await world.fetch(path, { method })), [404, 40400], path)
     }
   },
-  client: async () => {
-    const { client } = await openSharedWorld()
+  client: async ({ client }) => {
     await assert.rejects(client.getResult('/v3/nothing/1'), { code: 'rejected', statusCode: 40400 })
     const charts = client.listReady('ios_store', 'app_list').then(
       ({ length }) => length,
@@ -117,13 +103,12 @@ covers('http.404', 'a path or a method that is no endpoint is not found', {
   },
 })
 covers('http.500', 'trouble of the server passes', {
-  fetch: async (t) => {
-    const world = await openWorld(t, { faults: { http500: { times: 1 } } })
+  world: { faults: { http500: { times: 1 } } },
+  fetch: async (world) => {
     assert.deepEqual(await codesOf(await world.fetch('/v3/appendix/errors')), [500, 50000])
     assert.equal((await world.fetch('/v3/appendix/errors')).status, 200)
   },
-  client: async (t) => {
-    const { client } = await openWorld(t, { faults: { http500: { times: 1 } } })
+  client: async ({ client }, t) => {
     assert.equal((await client.listErrors()).length, byForm(46, 44))
     const troubled = await openWorld(t, { faults: { http500: { when: 'after' } } })
     assert.equal((await post(troubled.client, [task()])).kind, 'unknown', 'a post is never repeated')
@@ -131,7 +116,7 @@ covers('http.500', 'trouble of the server passes', {
 })
 const INVALID_BODY = byForm(40500, 40503)
 covers('service.8', 'a refusal of another kind is HTTP 200', {
-  fetch: async (t) => {
+  fetch: async (_world, t) => {
     const world = await openWorld(t, { statusPerMinute: 1 })
     const send = (body: string, type = 'application/json') => {
       const headers = { authorization: `Basic ${btoa('sandbox:sandbox')}`, 'content-type': type }
@@ -148,8 +133,7 @@ covers('service.8', 'a refusal of another kind is HTTP 200', {
     await world.fetch('/v3/appendix/status')
     assert.deepEqual(await codesOf(await world.fetch('/v3/appendix/status')), [200, 40202])
   },
-  client: async () => {
-    const { client } = await openSharedWorld()
+  client: async ({ client }) => {
     const outcome = await client.getResult({ store: 'ios_store', fn: 'app_searches', id: UNKNOWN_ID })
     assert.equal(outcome.kind === 'failed' && outcome.statusCode, 40401)
   },
@@ -158,13 +142,12 @@ covers('service.8', 'a refusal of another kind is HTTP 200', {
 // Status codes and their conditions
 
 covers('errors.20000', 'is that of a request that was completed', {
-  fetch: async () => {
-    const { status_code, status_message, tasks } = await (await openSharedWorld()).get('/v3/appendix/errors')
+  fetch: async (world) => {
+    const { status_code, status_message, tasks } = await world.get('/v3/appendix/errors')
     assert.deepEqual([status_code, status_message], [20000, 'Ok.'])
     assert.deepEqual([tasks[0].status_code, tasks[0].status_message], [20000, 'Ok.'])
   },
-  client: async () => {
-    const { client, heads } = await openSharedWorld()
+  client: async ({ client, heads }) => {
     await client.listErrors()
     assert.deepEqual([heads.at(-1)?.statusCode, heads.at(-1)?.message], [20000, 'Ok.'])
   },
@@ -172,14 +155,13 @@ covers('errors.20000', 'is that of a request that was completed', {
 covers(
   ['errors.20100', 'service.1'],
   'is that of a task that was created, with its id at once',
-  bySide(async (t, side) => {
-    const [answer] = await ASK[side].post(await openWorld(t, { readyMs: 60_000 }), [{}])
+  bySide(async (world, side) => {
+    const [answer] = await ASK[side].post(world, [{}])
     assert.deepEqual([answer?.id.length, answer?.said], [36, '20100 Task Created.'])
   }),
 )
 covers('errors.40000', 'several objects for a function that takes one are refused', {
-  fetch: async () => {
-    const world = await openSharedWorld()
+  fetch: async (world) => {
     for (const path of ['/v3/app_data/errors', '/v3/app_data/id_list']) {
       const { status_code, status_message, tasks } = await world.post(path, [{}, {}])
       assert.deepEqual(
@@ -188,7 +170,7 @@ covers('errors.40000', 'several objects for a function that takes one are refuse
       )
     }
   },
-  client: async (t) => {
+  client: async (_world, t) => {
     const refused = envelope(null, { status_code: 40000, status_message: 'Only one.' })
     const list = (client: AppDataClient) => client.listFailedTasks({})
     await assert.rejects(ask(t, refused, list), { code: 'rejected', statusCode: 40000 })
@@ -206,7 +188,7 @@ const openNeighbour = async (t: TestContext) => {
   return { world: await openWorld(t, { stateFile }), id }
 }
 covers('errors.40001', 'a task of another client is not given', {
-  fetch: async (t) => {
+  fetch: async (_world, t) => {
     const { world, id } = await openNeighbour(t)
     const [{ status_code, status_message }] = (await world.get(`${SEARCH}/task_get/advanced/${id}`)).tasks
     assert.equal(`${status_code} ${status_message}`, '40001 This id is used by another client, check the id.')
@@ -216,7 +198,7 @@ covers('errors.40001', 'a task of another client is not given', {
     const { balance, total } = await readMoney(world)
     assert.equal(balance, total, 'its money is not ours')
   },
-  client: async (t) => {
+  client: async (_world, t) => {
     const { world, id } = await openNeighbour(t)
     const outcome = await world.client.getAppSearches('ios_store', id)
     assert.equal(outcome.kind === 'failed' && outcome.statusCode, 40001)
@@ -230,8 +212,7 @@ const coverWrongPath = (
   message: string,
   [store, fn]: readonly [Store, 'app_searches' | 'app_info' | 'app_list' | 'app_reviews'],
 ): void => {
-  const check = async (_: unknown, side: Side) => {
-    const world = await openSharedWorld()
+  const check = async (world: World, side: Side) => {
     const [{ id = '' } = {}] = await ASK[side].post(world, [{}], SEARCHES)
     assert.equal(await ASK[side].fetch(world, id, [store, fn]), `${code} ${message}`)
   }
@@ -253,8 +234,8 @@ const coverEnding = (
   [subject, faults]: readonly [string, FaultSettingsInput],
 ): void => {
   covers(rows, sentence, {
-    fetch: async (t) => {
-      const world = await openWorld(t, { faults, balanceUsd: 1 })
+    world: { faults, balanceUsd: 1 },
+    fetch: async (world) => {
       const { id } = await postWire(world, { keyword: subject, depth: 300 })
       world.later()
       const ready = async () => (await world.get(`${SEARCH}/tasks_ready`)).tasks[0].result?.length ?? 0
@@ -268,8 +249,7 @@ const coverEnding = (
       assert.equal(balance, (1_000_000 - chargedMicros) / 1_000_000)
       assert.equal(await ready(), 0)
     },
-    client: async (t) => {
-      const { client } = await openWorld(t, { faults, balanceUsd: 1 })
+    client: async ({ client }) => {
       const outcome = await client.getAppSearches('ios_store', await postOne(client, { subject, depth: 300 }))
       if (code === 40102) assert.ok(outcome.kind === 'done' && outcome.result === null)
       else assert.partialDeepStrictEqual(outcome, { kind: 'failed', statusCode: code, message })
@@ -292,22 +272,20 @@ coverEnding(
 
 // What is said of codes in general
 
-covers('statement.messages_may_be_extended', 'by what the event was, such as the name of a field', {
-  fetch: async () => {
-    const { status_message } = await postWire(await openSharedWorld(), { depth: 701 })
-    assert.equal(status_message, "Invalid Field: 'depth'.")
-  },
-  client: async () => {
-    const [answer] = await postAnswered((await openSharedWorld()).client, [task({ languageCode: 'xx' })])
-    assert.deepEqual([answer?.statusCode, answer?.message], [40501, "Invalid Field: 'language_code'."])
-  },
-})
+covers(
+  'statement.messages_may_be_extended',
+  'by what the event was, such as the name of a field',
+  bySide(async (world, side) => {
+    const [answer] = await ASK[side].post(world, [{ language_code: 'xx' }])
+    assert.equal(answer?.said, "40501 Invalid Field: 'language_code'.")
+  }),
+)
 covers(
   ['statement.the_errors_list_holds_46_entries', 'statement.get_v3_appendix_errors'],
   'each a code and a message; two less as it is sold',
   {
-    fetch: async () => {
-      const records: Json[] = (await (await openSharedWorld()).get('/v3/appendix/errors')).tasks[0].result
+    fetch: async (world) => {
+      const records: Json[] = (await world.get('/v3/appendix/errors')).tasks[0].result
       assert.equal(new Set(records.map(({ code }) => code)).size, byForm(46, 44))
       for (const each of records) {
         assert.deepEqual(Object.keys(each), ['code', 'message'])
@@ -316,10 +294,8 @@ covers(
         )
       }
     },
-    client: async () => {
-      const { client, get } = await openSharedWorld()
-      assert.deepEqual(await client.listErrors(), (await get('/v3/appendix/errors')).tasks[0].result)
-    },
+    client: async ({ client, get }) =>
+      assert.deepEqual(await client.listErrors(), (await get('/v3/appendix/errors')).tasks[0].result),
   },
 )
 covers('statement.messages_come_from_there', 'when an answer has none', {
@@ -331,7 +307,7 @@ covers('statement.messages_come_from_there', 'when an answer has none', {
 })
 covers('statement.a_client_treats_a_task_as_failed', 'from 40000 on, and when it is done without a result', {
   fetch: { because: 'It is about the client.' },
-  client: async (t) => {
+  client: async (_world, t) => {
     const look = (client: AppDataClient) =>
       client.getResult({ store: 'ios_store', fn: 'app_info', id: 'id-1' })
     for (const statusCode of [40000, 40399, 49999]) {

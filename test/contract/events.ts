@@ -6,11 +6,11 @@ import { Options } from '../../src/sandbox/options.ts'
 import { parseSearchResult } from '../../src/service/search-result.ts'
 import { readPostback } from '../../src/service/task-result.ts'
 import { DAY_MS, type Json, type Owner } from '../sandbox/caller.ts'
-import { openReceiver, type Receiver, until } from '../sandbox/receiver.ts'
+import { openReceiver, until } from '../sandbox/receiver.ts'
 import { ASK } from './ask.ts'
 import { bySide, covers, type Side } from './covers.ts'
 import { byForm, inOurNames } from './form.ts'
-import { AMPLE, openWorld, postOne, postWire, type World } from './world.ts'
+import { AMPLE, postOne, postWire, type World } from './world.ts'
 
 const SEARCH = '/v3/app_data/ios_store/app_searches'
 const ADVANCED = `${SEARCH}/task_get/advanced`
@@ -24,55 +24,45 @@ const readStatus = async (world: World): Promise<string> =>
 covers(
   'state.created',
   'posting answers 20100 and no result, and there is none to fetch',
-  bySide(async (t, side) => {
-    const world = await openWorld(t, { readyMs: 10_000 })
-    const { post, fetch, listReady } = ASK[side]
-    const [{ id = '', said } = {}] = await post(world, [{}])
-    assert.deepEqual([said, await listReady(world)], ['20100 Task Created.', []])
-    assert.equal(await fetch(world, id), '40601')
-  }),
+  bySide(
+    async (world, side) => {
+      const { post, fetch, listReady } = ASK[side]
+      const [{ id = '', said } = {}] = await post(world, [{}])
+      assert.deepEqual([said, await listReady(world)], ['20100 Task Created.', []])
+      assert.equal(await fetch(world, id), '40601')
+    },
+    { readyMs: 10_000 },
+  ),
 )
 covers(
   'state.ready',
   'the task is listed as ready until it is fetched by its id',
-  bySide(async (t, side) => {
-    const world = await openWorld(t)
+  bySide(async (world, side) => {
     const { post, fetch, listReady } = ASK[side]
     const [{ id = '' } = {}] = await post(world, [{}])
     world.later()
     assert.deepEqual(await listReady(world), [id])
     assert.equal(await fetch(world, id), '20000')
     assert.deepEqual(await listReady(world), [])
-  }),
+  }, {}),
 )
 /** How long a failure is listed. */
 const LISTED_MS = byForm(DAY_MS, 7 * DAY_MS)
 covers(
   ['state.error', 'notes.failed_task_list'],
   'a task of 40000 and more is listed as failed for 24 hours, as it is sold for 7 days',
-  {
-    fetch: async (t) => {
-      const world = await openWorld(t, { faults: { storeError: 1 } })
-      const { id } = await postWire(world)
-      assert.equal((await world.get(`${ADVANCED}/${id}`)).tasks[0].status_code, 40101)
-      const failed = async () => (await world.post('/v3/app_data/errors', [{}])).tasks[0].result
-      assert.deepEqual([(await failed())[0].id, (await failed())[0].error_code], [id, 40101])
+  bySide(
+    async (world, side) => {
+      const { post, fetch, listFailed } = ASK[side]
+      const [{ id = '' } = {}] = await post(world, [{}])
+      assert.match(await fetch(world, id), /^40101 /)
       world.clock.nowMs += LISTED_MS
-      assert.equal((await failed()).length, 1)
+      assert.deepEqual(await listFailed(world), [id])
       world.clock.nowMs += 1
-      assert.deepEqual(await failed(), [])
+      assert.deepEqual(await listFailed(world), [])
     },
-    client: async (t) => {
-      const { client, clock } = await openWorld(t, { faults: { storeError: 1 } })
-      const id = await postOne(client)
-      const outcome = await client.getAppSearches('ios_store', id)
-      assert.equal(outcome.kind === 'failed' && outcome.statusCode, 40101)
-      const [failed] = await client.listFailedTasks({})
-      assert.deepEqual([failed?.id, failed?.errorCode], [id, 40101])
-      clock.nowMs += LISTED_MS + 1
-      assert.deepEqual(await client.listFailedTasks({}), [])
-    },
-  },
+    { faults: { storeError: 1 } },
+  ),
 )
 
 // Retention
@@ -98,8 +88,7 @@ const FIELD = {
 
 for (const [row, days, store, fn, form] of KEPT) {
   const subject = fn === 'app_searches' ? 'yoga' : fn === 'app_list' ? 'topgrossing' : appOf[store]
-  const check = async (t: Owner, side: Side) => {
-    const world = await openWorld(t)
+  const check = async (world: World, side: Side) => {
     const task = { keyword: undefined, [FIELD[fn]]: subject }
     const [{ id = '' } = {}] = await ASK[side].post(world, [task], [store, fn])
     const fetchAfter = (ms: number) => {
@@ -112,7 +101,7 @@ for (const [row, days, store, fn, form] of KEPT) {
   covers(
     [row, 'limits.result_retention', 'notes.asked_for_after_retention'],
     `${form} results of ${fn} in ${store} are kept for ${days} days`,
-    bySide(check),
+    bySide(check, {}),
   )
 }
 
@@ -126,13 +115,8 @@ const postHooked = async (side: Side, world: World, { url, hook }: Hooked): Prom
   return answer?.id ?? ''
 }
 
-const openBoth = async (
-  t: Owner,
-  options: Parameters<typeof openWorld>[1] = {},
-): Promise<[World, Receiver]> => [await openWorld(t, { ...AMPLE, ...options }), await openReceiver(t)]
-
-const checkPingback = async (t: Owner, side: Side) => {
-  const [world, receiver] = await openBoth(t, { readyMs: 10_000 })
+const checkPingback = async (world: World, side: Side, t: Owner) => {
+  const receiver = await openReceiver(t)
   const url = `${receiver.url}/ü p/$id?t=$tag`
   const id = await postHooked(side, world, { url, hook: 'pingback' })
   assert.deepEqual(receiver.received, [], 'not before the task is done')
@@ -143,8 +127,8 @@ const checkPingback = async (t: Owner, side: Side) => {
   world.later()
   assert.deepEqual(await ASK.fetch.listReady(world), [id], 'and the result waits')
 }
-const checkPostback = async (t: Owner, side: Side) => {
-  const [world, receiver] = await openBoth(t)
+const checkPostback = async (world: World, side: Side, t: Owner) => {
+  const receiver = await openReceiver(t)
   const id = await postHooked(side, world, { url: `${receiver.url}/p?i=$id&t=$tag`, hook: 'postback' })
   await until(() => receiver.received.length > 0)
   const { method, path, headers, body } = receiver.received[0] ?? ({} as Json)
@@ -152,28 +136,29 @@ const checkPostback = async (t: Owner, side: Side) => {
   assert.equal(headers['content-encoding'], 'gzip')
   assert.deepEqual([body.tasks[0].id, body.tasks[0].data.tag], [id, 'a b&c'])
   assert.equal(body.tasks[0].result[0].keyword, 'yoga')
-  return { world, id, body }
+  return { id, body }
 }
 
 covers(
   ['event.pingback', 'task_post.pingback_url'],
   'is asked by GET on completion, with id and tag put in and special symbols encoded',
-  bySide(checkPingback),
+  bySide(checkPingback, { ...AMPLE, readyMs: 10_000 }),
 )
 covers(
   ['event.postback', 'task_post.postback_url', 'service.2'],
   'brings the result by POST on completion, gzip-compressed, with id and tag put in',
-  bySide(checkPostback),
+  bySide(checkPostback, AMPLE),
 )
 covers('notes.postback_body', 'is the envelope that task_get gives', {
-  fetch: async (t) => {
-    const { world, id, body } = await checkPostback(t, 'fetch')
+  world: AMPLE,
+  fetch: async (world, t) => {
+    const { id, body } = await checkPostback(world, 'fetch', t)
     const withoutTime = (envelope: Json) =>
       JSON.parse(JSON.stringify(envelope, (key, value) => (key === 'time' ? undefined : value)))
     assert.deepEqual(withoutTime(inOurNames(body)), withoutTime(await world.get(`${ADVANCED}/${id}`)))
   },
-  client: async (t) => {
-    const { id, body } = await checkPostback(t, 'client')
+  client: async (world, t) => {
+    const { id, body } = await checkPostback(world, 'client', t)
     const json = Buffer.from(JSON.stringify(body))
     for (const bytes of [json, gzipSync(json)]) {
       const outcome = readPostback(bytes, id)
@@ -183,9 +168,9 @@ covers('notes.postback_body', 'is the envelope that task_get gives', {
   },
 })
 
-const checkTimeout = async (t: Owner, side: Side) => {
+const checkTimeout = async (world: World, side: Side, t: Owner) => {
   assert.equal(Options.parse({}).webhookTimeoutMs, 10_000)
-  const [world, receiver] = await openBoth(t, { webhookTimeoutMs: 50 })
+  const receiver = await openReceiver(t)
   receiver.answer = () => {}
   const id = await postHooked(side, world, { url: `${receiver.url}/$id`, hook: 'postback' })
   world.later()
@@ -197,10 +182,10 @@ const checkTimeout = async (t: Owner, side: Side) => {
 covers(
   ['rule.events.1', 'limits.webhook_timeout'],
   'a receiver that does not answer in time is cut off, and the task is listed as ready',
-  bySide(checkTimeout),
+  bySide(checkTimeout, { ...AMPLE, webhookTimeoutMs: 50 }),
 )
-const checkResend = async (t: Owner, side: Side) => {
-  const [world, receiver] = await openBoth(t, { balanceUsd: 1 })
+const checkResend = async (world: World, side: Side, t: Owner) => {
+  const receiver = await openReceiver(t)
   receiver.answer = (response) => void response.writeHead(500).end()
   for (const hook of ['pingback', 'postback'] as const) {
     const id = await postHooked(side, world, { url: `${receiver.url}/${hook}`, hook })
@@ -227,26 +212,20 @@ covers(
     'webhook_resend.go_out_through_the_delivery_method',
   ],
   'what failed is listed under its kind, and sent again as it was, free of charge',
-  bySide(checkResend),
+  bySide(checkResend, { ...AMPLE, balanceUsd: 1 }),
 )
 covers(
   ['webhook_resend.without_pingback_or_postback_40503', 'errors.40503'],
   'a task without webhook has none to send again',
   {
-    fetch: async (t) => {
-      const world = await openWorld(t)
+    fetch: async (world) => {
       const { id } = await postWire(world)
       const [task] = (await world.post('/v3/appendix/webhook_resend', [{ id }])).tasks
-      assert.equal(
-        `${task.status_code} ${task.status_message}`,
-        byForm(
-          '40503 pingback or postback not supported in this function.',
-          '40503 POST Data Is Invalid. pingback/postback is not supported in this function.',
-        ),
-      )
+      const said = 'pingback or postback not supported in this function.'
+      const soldSaid = 'POST Data Is Invalid. pingback/postback is not supported in this function.'
+      assert.equal(`${task.status_code} ${task.status_message}`, `40503 ${byForm(said, soldSaid)}`)
     },
-    client: async (t) => {
-      const { client } = await openWorld(t)
+    client: async ({ client }) => {
       const [answer] = await client.resendWebhooks([await postOne(client)])
       assert.deepEqual([answer?.isResent, answer?.statusCode], [false, 40503])
     },
@@ -257,48 +236,43 @@ covers(
   ['webhook_resend.up_to_100_tasks', 'limits.ids_per_webhook_resend'],
   'a hundred ids of a call are looked at, each by itself, and those beyond refused',
   {
-    fetch: async (t) => {
+    world: {},
+    fetch: async (world) => {
       const ids = Array.from({ length: 102 }, () => ({ id: STRANGER }))
-      const { tasks } = await (await openWorld(t)).post('/v3/appendix/webhook_resend', ids)
+      const { tasks } = await world.post('/v3/appendix/webhook_resend', ids)
       const codes = tasks.map((each: Json) => each.status_code)
       assert.deepEqual(codes, [...Array(100).fill(40401), 40006, 40006])
     },
-    client: async (t) => {
-      const { client } = await openWorld(t)
+    client: async ({ client }) => {
       await assert.rejects(client.resendWebhooks(Array(101).fill(STRANGER)), { code: 'configuration' })
       assert.equal((await client.resendWebhooks(Array(100).fill(STRANGER))).length, 100)
     },
   },
 )
-covers('rule.events.3', 'a webhook that waits is a delay of the status, and a delay of sending can be said', {
-  fetch: async (t) => {
-    const [world, receiver] = await openBoth(t)
-    const said = () => readStatus(world)
+covers(
+  'rule.events.3',
+  'a webhook that waits is a delay of the status, and a delay of sending can be said',
+  bySide(async (world, side, t) => {
+    const receiver = await openReceiver(t)
+    const said = async () => {
+      if (side === 'fetch') return readStatus(world)
+      const status = (await world.client.getStatus()).find(({ api }) => api === 'app_data')
+      return status?.endpoints.find(({ endpoint }) => endpoint === 'postback/pingback')?.status
+    }
     receiver.answer = () => {}
-    await postHooked('fetch', world, { url: receiver.url, hook: 'pingback' })
+    await postHooked(side, world, { url: receiver.url, hook: 'pingback' })
     await until(() => receiver.received.length > 0)
     world.clock.nowMs += 61_000
     assert.equal(await said(), 'webhook_delay')
     await world.setFaults({ status: { 'postback/pingback': 'send_delay' } })
     assert.equal(await said(), 'send_delay')
-  },
-  client: async (t) => {
-    const [world, receiver] = await openBoth(t)
-    receiver.answer = () => {}
-    await postHooked('client', world, { url: receiver.url, hook: 'pingback' })
-    await until(() => receiver.received.length > 0)
-    world.clock.nowMs += 61_000
-    const status = (await world.client.getStatus()).find(({ api }) => api === 'app_data')
-    assert.equal(
-      status?.endpoints.find(({ endpoint }) => endpoint === 'postback/pingback')?.status,
-      'webhook_delay',
-    )
-  },
-})
+  }, AMPLE),
+)
 
 covers('notes.after_a_delivered_postback', 'the task is off the ready list, and in no list of failures', {
-  fetch: async (t) => {
-    const { world } = await checkPostback(t, 'fetch')
+  world: AMPLE,
+  fetch: async (world, t) => {
+    await checkPostback(world, 'fetch', t)
     await until(async () => (await readStatus(world)) === 'ok')
     assert.deepEqual(await ASK.fetch.listReady(world), [])
     assert.deepEqual((await world.post('/v3/app_data/errors', [{}])).tasks[0].result, [])
@@ -306,8 +280,9 @@ covers('notes.after_a_delivered_postback', 'the task is off the ready list, and 
   client: { file: 'test/collect/receiver.test.ts', test: 'never comes before the commit' },
 })
 covers('notes.webhooks_are_unsigned', 'nothing in a webhook proves who sent it', {
-  fetch: async (t) => {
-    const [world, receiver] = await openBoth(t)
+  world: AMPLE,
+  fetch: async (world, t) => {
+    const receiver = await openReceiver(t)
     await postHooked('fetch', world, { url: receiver.url, hook: 'pingback' })
     await until(() => receiver.received.length > 0)
     const names = Object.keys(receiver.received[0]?.headers ?? {})

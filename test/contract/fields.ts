@@ -162,7 +162,7 @@ export const coverFields = (
     const named: Named = 'what' in given ? [given, camel(field)] : given
     const sides = {
       fetch: () => checkSent(sources, field, named[0]),
-      client: (t: TestContext) => checkRead(t, sources, field, named),
+      client: (_world: unknown, t: TestContext) => checkRead(t, sources, field, named),
     }
     covers(`${prefix}.${field}`, `is ${named[0].what} in ${where}`, sides, otherwise)
   }

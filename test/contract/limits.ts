@@ -1,7 +1,6 @@
 /** Rows of limits: how many calls, rows and dollars, in which minute and on which day. */
 
 import assert from 'node:assert/strict'
-import type { TestContext } from 'node:test'
 import { Options, type OptionsInput } from '../../src/sandbox/options.ts'
 import type { AppDataClient } from '../../src/service/client.ts'
 import { DAY_MS, type Json, MINUTE_MS, stamp } from '../sandbox/caller.ts'
@@ -28,9 +27,9 @@ type CallLimit = {
 const ALLOWED = 3
 const coverCalls = (rows: readonly string[], { option, value, paths, client }: CallLimit): void => {
   covers(rows, `${value} calls in any 60 seconds are served, and the next is refused whole`, {
-    fetch: async (t) => {
+    world: { [option]: ALLOWED },
+    fetch: async (world) => {
       assert.equal(DEFAULTS[option], value)
-      const world = await openWorld(t, { [option]: ALLOWED })
       let calls = 0
       const call = (): Promise<Json> => {
         const [method, path = ''] = paths[calls % paths.length]?.split(' ') ?? []
@@ -51,8 +50,7 @@ const coverCalls = (rows: readonly string[], { option, value, paths, client }: C
         world.clock.nowMs += 1
       }
     },
-    client: async (t) => {
-      const world = await openWorld(t, { [option]: ALLOWED })
+    client: async (world) => {
       for (let calls = 0; calls < ALLOWED; calls += 1) await client(world.client)
       await assert.rejects(client(world.client), { code: 'rate_limited', retryAfterMs: MINUTE_MS })
       world.clock.nowMs += MINUTE_MS
@@ -100,14 +98,13 @@ coverCalls(['limits.api_calls_per_minute', 'notes.too_many_calls_in_a_minute'], 
   client: (client) => client.listErrors(),
 })
 covers('limits.api_calls_per_minute', 'a post that is refused has created nothing', {
-  fetch: async (t) => {
-    const world = await openWorld(t, { callsPerMinute: 1 })
+  world: { callsPerMinute: 1 },
+  fetch: async (world) => {
     await world.get('/v3/appendix/errors')
     const { status_code, tasks } = await world.post('/v3/app_data/ios_store/app_searches/task_post', [{}])
     assert.deepEqual([status_code, tasks?.length ?? null], [40202, byForm(null, 1)])
   },
-  client: async (t) => {
-    const { client } = await openWorld(t, { callsPerMinute: 1 })
+  client: async ({ client }) => {
     await client.listErrors()
     const outcome = await post(client, [task()])
     assert.ok(outcome.kind === 'refused')
@@ -115,10 +112,9 @@ covers('limits.api_calls_per_minute', 'a post that is refused has created nothin
   },
 })
 covers('notes.too_many_requests_at_once', '30 are served at once, and the next is refused', {
-  fetch: async (t) => {
+  world: { requestsInFlight: 1, faults: { slow: { path: 'user_data', ms: 10_000 } } },
+  fetch: async (world) => {
     assert.equal(DEFAULTS.requestsInFlight, 30)
-    const slow = { path: 'user_data', ms: 10_000 }
-    const world = await openWorld(t, { requestsInFlight: 1, faults: { slow } })
     // It is cut off when the sandbox ends.
     void world.fetch('/v3/appendix/user_data').catch(() => undefined)
     await until(async () => (await world.get('/v3/appendix/errors')).status_code === 40209)
@@ -217,8 +213,8 @@ covers(
   'notes.tasks_ready_limits',
   'shows further rows when earlier ones were fetched, and only tasks of three days',
   {
-    fetch: async (t) => {
-      const world = await openWorld(t, AMPLE)
+    world: AMPLE,
+    fetch: async (world) => {
       const list = async (): Promise<Json[]> => (await world.get(READY)).tasks[0].result ?? []
       for (let count = 0; count < 10; count += 1) await postMany(world, `early.${count}`)
       await postMany(world, 'late')
@@ -255,8 +251,7 @@ const coverPurse = (
   otherwise: Otherwise = [],
 ): void => {
   const posted = ['a', 'b', 'c'].map((tag) => ({ tag }))
-  const check = async (t: TestContext, side: Side) => {
-    const world = await openWorld(t, purse)
+  const check = async (world: World, side: Side) => {
     const send = async (tasks: Json[]) =>
       (await ASK[side].post(world, tasks)).map(({ said, cost }) => `${said} ${cost}`)
     const created = '20100 Task Created. 1200'
@@ -265,7 +260,7 @@ const coverPurse = (
     refill(world)
     assert.deepEqual(await send(posted.slice(0, 1)), [created])
   }
-  covers(row, sentence, bySide(check), otherwise)
+  covers(row, sentence, bySide(check, purse), otherwise)
 }
 const NO_FUNDS = '40210 Insufficient funds.'
 const DAY_SPENT = byForm('40203 Cost limit per day exceeded.', '40203 The cost limit has been exceeded.')
@@ -300,8 +295,8 @@ coverPurse(
   ['no-limits'],
 )
 covers('notes.money', 'the call of an account that must pay first is refused whole, and nothing is lost', {
-  fetch: async (t) => {
-    const world = await openWorld(t, { faults: { paymentRequired: { path: 'task_post' } } })
+  world: { faults: { paymentRequired: { path: 'task_post' } } },
+  fetch: async (world) => {
     assert.equal((await world.fetch(SEARCH_POST, { method: 'POST', body: '[{}]' })).status, 402)
     assert.equal((await world.fetch(READY)).status, 200)
   },

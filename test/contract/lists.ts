@@ -79,8 +79,8 @@ coverFields('tasks_ready', [ready], {
 })
 for (const form of ['advanced', 'html'] as const) {
   covers(`ready.endpoint_${form}`, 'can be requested with GET as it is', {
-    fetch: async (t) => {
-      const world = await openWorld(t, AMPLE)
+    world: AMPLE,
+    fetch: async (world) => {
       const { id } = await postWire(world, {}, '/v3/app_data/android_store/app_searches/task_post')
       world.later()
       const rows = (await world.get('/v3/app_data/android_store/app_searches/tasks_ready')).tasks[0].result
@@ -88,8 +88,7 @@ for (const form of ['advanced', 'html'] as const) {
       const [fetched] = (await world.get(row[`endpoint_${form}`])).tasks
       assert.deepEqual([fetched.id, fetched.status_code], [id, 20000])
     },
-    client: async (t) => {
-      const { client, later } = await openWorld(t, AMPLE)
+    client: async ({ client, later }) => {
       const id = await postOne(client, {}, ['android_store', 'app_searches'])
       later()
       const row = (await client.listReady('android_store', 'app_searches')).find((each) => each.id === id)
@@ -142,6 +141,22 @@ coverFields('reference.locations', [iosLocations, androidLocations], {
 })
 coverFields('reference.locations', [iosLocations], { location_name_parent: oneOf(null) })
 coverFields('reference.locations', [androidLocations], { location_name_parent: nullOr(text) })
+covers('notes.locations_of_android_store', 'a region names what it lies in', {
+  fetch: async () => {
+    const rows = await androidLocations.sent()
+    const names = new Set(rows.map(({ location_name }) => location_name))
+    const regions = rows.filter(({ location_name_parent }) => location_name_parent !== null)
+    assert.ok(regions.length > 0 && regions.every((each) => names.has(each.location_name_parent)))
+  },
+  client: async () => {
+    const rows = await androidLocations.read()
+    const region = rows.find(({ locationCode }) => locationCode === 21137)
+    assert.deepEqual(
+      [region?.locationName, region?.locationNameParent],
+      ['California,United States', 'United States'],
+    )
+  },
+})
 coverFields('reference.app_listings_categories', [listings], { category: text, count: whole })
 
 for (const store of STORES) {
@@ -149,13 +164,12 @@ for (const store of STORES) {
     ['reference.categories.categories', `statement.allowed_category_values_${store}`],
     `is one list of the category values of ${store}`,
     {
-      fetch: async () => {
-        const { result } = (await (await openSharedWorld()).get(`/v3/app_data/${store}/categories`)).tasks[0]
+      fetch: async (world) => {
+        const { result } = (await world.get(`/v3/app_data/${store}/categories`)).tasks[0]
         assert.deepEqual(result, [{ categories: CATEGORY_VALUES[store] }])
       },
-      client: async () => {
-        assert.deepEqual(await (await openSharedWorld()).client.listCategories(store), CATEGORY_VALUES[store])
-      },
+      client: async (world) =>
+        assert.deepEqual(await world.client.listCategories(store), CATEGORY_VALUES[store]),
     },
   )
 }
@@ -163,8 +177,7 @@ for (const store of STORES) {
 const UNSUPPORTED = { RU: ['Russia', 2643], BY: ['Belarus', 2112] } as const
 for (const [iso, [name, code]] of Object.entries(UNSUPPORTED)) {
   covers('statement.locations_in_two_countries', `${name} is neither listed nor taken`, {
-    fetch: async () => {
-      const world = await openSharedWorld()
+    fetch: async (world) => {
       for (const source of [iosLocations, androidLocations]) {
         const isThere = (await source.sent()).some((each) => each.country_iso_code === iso)
         assert.equal(isThere, false, source.of)
@@ -173,8 +186,7 @@ for (const [iso, [name, code]] of Object.entries(UNSUPPORTED)) {
       assert.equal((await postWire(world, { location_code: code })).status_code, 40501)
       assert.equal((await postWire(world, byName)).status_code, 40501)
     },
-    client: async () => {
-      const { client } = await openSharedWorld()
+    client: async ({ client }) => {
       await assert.rejects(postOne(client, { locationCode: code }), /which the service does not support/)
       const byName = { tag: 'x', subject: 'yoga', locationName: name }
       const outcome = await client.postTasks('ios_store', 'app_searches', [byName], { deadlineMs: Infinity })

@@ -8,13 +8,12 @@ import type { FaultSettingsInput } from '../../src/sandbox/faults.ts'
 import type { AppDataClient } from '../../src/service/client.ts'
 import { DAY_MS, type Json, stamp } from '../sandbox/caller.ts'
 import { ask, envelope } from '../service/wire-server.ts'
-import { covers } from './covers.ts'
+import { ASK } from './ask.ts'
+import { bySide, covers } from './covers.ts'
 import { byForm } from './form.ts'
 import {
-  openSharedWorld,
   openWorld,
   post,
-  postAnswered,
   postOne,
   postWire,
   presentOf,
@@ -28,15 +27,14 @@ import {
 const SEARCH = '/v3/app_data/ios_store/app_searches'
 
 covers('notes.account', 'one that was never verified is refused with HTTP 200 and no tasks', {
-  fetch: async (t) => {
-    const world = await openWorld(t, { verified: false })
+  world: { verified: false },
+  fetch: async (world) => {
     const response = await world.fetch('/v3/appendix/errors')
     const { status_code, tasks } = (await response.json()) as Json
     assert.deepEqual([response.status, status_code, tasks], [200, 40104, null])
     assert.equal((await world.post(`${SEARCH}/task_post`, [wireTask()])).status_code, 40104)
   },
-  client: async (t) => {
-    const { client } = await openWorld(t, { verified: false })
+  client: async ({ client }) => {
     // As it is sold, the account is shown all the same.
     const shown = client.getUserData().then(
       () => 'shown',
@@ -78,13 +76,12 @@ const SEEN: Readonly<Record<string, RegExp>> = {
 }
 for (const [name, faults] of TROUBLES) {
   covers('notes.server_trouble', `${name} passes for a GET, and leaves a post unknown`, {
-    fetch: async (t) => {
-      const world = await openWorld(t, { faults })
+    world: { faults },
+    fetch: async (world) => {
       assert.match(await seeTrouble(world), SEEN[name] ?? /^no answer to read$/)
       assert.equal(await seeTrouble(world), '200 20000')
     },
-    client: async (t) => {
-      const world = await openWorld(t, { faults })
+    client: async (world) => {
       assert.equal((await world.client.listErrors()).length, byForm(46, 44))
       await world.setFaults(faults)
       const outcome = await post(world.client, [task()])
@@ -105,30 +102,20 @@ const listAll = (world: World) =>
     includeMetadata: true,
   })
 
-covers('notes.invalid_task_in_a_batch', 'fails alone, with the name of its field', {
-  fetch: async (t) => {
-    const world = await openWorld(t)
-    const posted = [wireTask(), wireTask({ location_code: 1 }), wireTask()]
-    const { status_code, tasks } = await world.post(`${SEARCH}/task_post`, posted)
-    assert.equal(status_code, 20000)
+covers(
+  'notes.invalid_task_in_a_batch',
+  'fails alone, with the name of its field',
+  bySide(async (world, side) => {
+    const answers = await ASK[side].post(world, [{}, { language_code: 'xx' }, {}])
     assert.deepEqual(
-      tasks.map((each: Json) => `${each.status_code} ${each.status_message} ${each.cost}`),
-      ['20100 Task Created. 0.0012', "40501 Invalid Field: 'location_code'. 0", '20100 Task Created. 0.0012'],
+      answers.map(({ said, cost }) => `${said} ${cost}`),
+      ['20100 Task Created. 1200', "40501 Invalid Field: 'language_code'. 0", '20100 Task Created. 1200'],
     )
-  },
-  client: async (t) => {
-    const { client } = await openWorld(t)
-    const tasks = [task({ tag: 'a' }), task({ tag: 'b', locationCode: 1 }), task({ tag: 'c' })]
-    const answers = await postAnswered(client, tasks)
-    assert.deepEqual(
-      answers.map(({ tag, statusCode }) => `${tag} ${statusCode}`),
-      ['a 20100', 'b 40501', 'c 20100'],
-    )
-  },
-})
+  }),
+)
 covers('notes.duplicates', 'are created and charged again, and told apart by their ids', {
-  fetch: async (t) => {
-    const world = await openWorld(t, { balanceUsd: 1 })
+  world: { balanceUsd: 1 },
+  fetch: async (world) => {
     const { tasks } = await world.post(`${SEARCH}/task_post`, [
       wireTask({ tag: 'same' }),
       wireTask({ tag: 'same' }),
@@ -136,8 +123,7 @@ covers('notes.duplicates', 'are created and charged again, and told apart by the
     assert.notEqual(tasks[0].id, tasks[1].id)
     assert.equal((await readMoney(world)).balance, 1 - 0.0024)
   },
-  client: async (t) => {
-    const world = await openWorld(t, { balanceUsd: 1 })
+  client: async (world) => {
     const ids = [await postOne(world.client, { tag: 'same' }), await postOne(world.client, { tag: 'same' })]
     world.later()
     const rows = await listAll(world)
@@ -146,9 +132,9 @@ covers('notes.duplicates', 'are created and charged again, and told apart by the
   },
 })
 covers('notes.missing_or_additional_answers', 'there are as many answers as tasks', {
-  fetch: async () => {
+  fetch: async (world) => {
     const posted = [wireTask({ tag: 'a' }), null, 7, wireTask({ tag: 'b' })]
-    const { tasks } = await (await openSharedWorld()).post(`${SEARCH}/task_post`, posted)
+    const { tasks } = await world.post(`${SEARCH}/task_post`, posted)
     assert.deepEqual(
       tasks.map((each: Json) => each.data.tag),
       ['a', undefined, undefined, 'b'],
@@ -158,7 +144,7 @@ covers('notes.missing_or_additional_answers', 'there are as many answers as task
       [20100, 40501, 40501, 20100],
     )
   },
-  client: async (t) => {
+  client: async (_world, t) => {
     const created = (id: string, tag: string) => ({
       id,
       status_code: 20100,
@@ -181,15 +167,12 @@ covers('notes.missing_or_additional_answers', 'there are as many answers as task
   },
 })
 covers('notes.tasks_error_cost_tasks_count', 'are right, and not what anything is decided by', {
-  fetch: async () => {
+  fetch: async (world) => {
     const posted = [wireTask(), wireTask({ depth: 701 }), wireTask({ depth: 300, priority: 2 })]
-    const { cost, tasks_count, tasks_error } = await (await openSharedWorld()).post(
-      `${SEARCH}/task_post`,
-      posted,
-    )
+    const { cost, tasks_count, tasks_error } = await world.post(`${SEARCH}/task_post`, posted)
     assert.deepEqual([cost, tasks_count, tasks_error], [0.0084, 3, 1])
   },
-  client: async (t) => {
+  client: async (_world, t) => {
     const answer = { id: '1', status_code: 20100, cost: 0.0012, result: null, data: { tag: 'contract' } }
     const send = (client: AppDataClient) => client.postTasks('ios_store', 'app_searches', [task()], soon())
     // The envelope of the wire server says one task, no error and no cost, whatever stands in it.
@@ -202,8 +185,8 @@ covers('notes.tasks_error_cost_tasks_count', 'are right, and not what anything i
   },
 })
 covers('notes.tag_that_is_not_ours', 'rows have the tag that was posted, or none', {
-  fetch: async (t) => {
-    const world = await openWorld(t)
+  world: {},
+  fetch: async (world) => {
     await postWire(world, { tag: 'theirs' })
     await postWire(world)
     world.later()
@@ -219,7 +202,7 @@ covers('notes.tag_that_is_not_ours', 'rows have the tag that was posted, or none
 // Charges
 
 covers('notes.refunds', 'a search is charged for what it returned, and the rest comes back when it is done', {
-  fetch: async (t) => {
+  fetch: async (_world, t) => {
     const world = await openWorld(t, { readyMs: 3000, idListsPerMinute: 100 })
     const { id, cost } = await postWire(world, { depth: 700 })
     world.later()
@@ -234,7 +217,7 @@ covers('notes.refunds', 'a search is charged for what it returned, and the rest 
     assert.ok(items.length < 600)
     assert.equal(await costIn(), (Math.ceil(items.length / 100) * 1200) / 1_000_000)
   },
-  client: async (t) => {
+  client: async (_world, t) => {
     const world = await openWorld(t, { readyMs: 1000 })
     await postOne(world.client, { depth: 700 })
     world.later()
@@ -244,8 +227,8 @@ covers('notes.refunds', 'a search is charged for what it returned, and the rest 
   },
 })
 covers('notes.user_data_layout', 'money and prices stand in the rates, and may stand beside them', {
-  fetch: async () => {
-    const [record] = (await (await openSharedWorld()).get('/v3/appendix/user_data')).tasks[0].result
+  fetch: async (world) => {
+    const [record] = (await world.get('/v3/appendix/user_data')).tasks[0].result
     const beside = [
       'money',
       'price',

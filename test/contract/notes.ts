@@ -7,7 +7,8 @@ import assert from 'node:assert/strict'
 import { Options } from '../../src/sandbox/options.ts'
 import type { Json } from '../sandbox/caller.ts'
 import { ask, envelope, taskWith } from '../service/wire-server.ts'
-import { covers } from './covers.ts'
+import { ASK } from './ask.ts'
+import { bySide, covers } from './covers.ts'
 import { byForm } from './form.ts'
 import type { Store } from './paths.ts'
 import { openSharedWorld, openWorld, postOne, postWire, wireTask } from './world.ts'
@@ -17,20 +18,19 @@ const SEARCH = '/v3/app_data/ios_store/app_searches'
 // Paths and forms
 
 covers('notes.tasks_ready_and_task_get_of_ios_store_app_searches', 'an answer for another task is an error', {
-  fetch: async (t) => {
-    const world = await openWorld(t, { faults: { wrongId: 1 } })
+  world: { faults: { wrongId: 1 } },
+  fetch: async (world) => {
     const { id } = await postWire(world)
     assert.notEqual((await world.get(`${SEARCH}/task_get/advanced/${id}`)).tasks[0].id, id)
   },
-  client: async (t) => {
-    const { client } = await openWorld(t, { faults: { wrongId: 1 } })
+  client: async ({ client }) => {
     const id = await postOne(client)
     await assert.rejects(client.getAppSearches('ios_store', id), { code: 'unreadable', path: 'tasks[0].id' })
   },
 })
 covers('notes.advanced_results_of_android_store', 'a ready list may offer pages alone', {
-  fetch: async (t) => {
-    const world = await openWorld(t, { htmlOnly: true })
+  world: { htmlOnly: true },
+  fetch: async (world) => {
     for (const [fn, type, subject] of [
       ['app_searches', 'organic', {}],
       ['app_list', 'app_list', { app_collection: 'topgrossing' }],
@@ -48,8 +48,7 @@ covers('notes.advanced_results_of_android_store', 'a ready list may offer pages 
       assert.equal((await world.get(row.endpoint_html)).tasks[0].result[0].type, type)
     }
   },
-  client: async (t) => {
-    const { client, later } = await openWorld(t, { htmlOnly: true })
+  client: async ({ client, later }) => {
     await postOne(client, {}, ['android_store', 'app_searches'])
     later()
     const [row] = await client.listReady('android_store', 'app_searches')
@@ -59,7 +58,7 @@ covers('notes.advanced_results_of_android_store', 'a ready list may offer pages 
 })
 covers('notes.tasks_ready_rows', 'need an id and one path, and nothing more', {
   fetch: { because: 'The sandbox sends every field.' },
-  client: async (t) => {
+  client: async (_world, t) => {
     const path = '/v3/app_data/android_store/app_list/task_get/html/id-1'
     const bare = envelope([taskWith([{ id: 'id-1', endpoint_html: path }])])
     const { value } = await ask(t, bare, (client) => client.listReady('android_store', 'app_list'))
@@ -118,8 +117,7 @@ covers(
         assert.deepEqual([...kinds].sort(), expected)
       }
     },
-    client: async () => {
-      const { client } = await openSharedWorld()
+    client: async ({ client }) => {
       for (const subject of ['yoga', 'puzzle', 'budget', 'fitness']) {
         const outcome = await client.getAppSearches(
           'ios_store',
@@ -137,8 +135,7 @@ covers(
   },
 )
 covers('notes.app_list_advanced_result', 'a chart is a search with the collection for a keyword', {
-  fetch: async () => {
-    const world = await openSharedWorld()
+  fetch: async (world) => {
     const base = '/v3/app_data/android_store/app_list'
     const chart = { keyword: undefined, app_collection: 'topgrossing', depth: 40 }
     const { id } = await postWire(world, chart, `${base}/task_post`)
@@ -147,64 +144,36 @@ covers('notes.app_list_advanced_result', 'a chart is a search with the collectio
     const type = byForm('android_store_list_organic', 'google_play_search_organic')
     assert.ok(items.every((each: Json) => each.type === type))
   },
-  client: async () => {
-    const { client } = await openSharedWorld()
+  client: async ({ client }) => {
     const id = await postOne(client, { subject: 'topgrossing', depth: 40 }, ['android_store', 'app_list'])
     const outcome = await client.getAppList('android_store', id)
     assert.ok(outcome.kind === 'done' && outcome.result)
     assert.deepEqual([outcome.result.collection, outcome.result.items.at(-1)?.rank], ['topgrossing', 40])
   },
 })
-covers('notes.locations_of_android_store', 'a region names what it lies in', {
-  fetch: async () => {
-    const path = '/v3/app_data/android_store/locations'
-    const rows: Json[] = (await (await openSharedWorld()).get(path)).tasks[0].result
-    const names = new Set(rows.map(({ location_name }) => location_name))
-    const regions = rows.filter(({ location_name_parent }) => location_name_parent !== null)
-    assert.ok(regions.length > 0 && regions.every((each) => names.has(each.location_name_parent)))
-  },
-  client: async () => {
-    const rows = await (await openSharedWorld()).client.listLocations('android_store')
-    const region = rows.find(({ locationCode }) => locationCode === 21137)
-    assert.deepEqual(
-      [region?.locationName, region?.locationNameParent],
-      ['California,United States', 'United States'],
-    )
-  },
-})
-
 // Time
 
-covers('notes.asked_for_too_early', 'it is handed over, then queued, then there, and asking is free', {
-  fetch: async (t) => {
-    const world = await openWorld(t, { readyMs: 10_000 })
-    const { id } = await postWire(world)
-    const codeAfter = async (ms: number) => {
-      world.clock.nowMs += ms
-      const [{ status_code, status_message, cost, result }] = (
-        await world.get(`${SEARCH}/task_get/advanced/${id}`)
-      ).tasks
-      assert.equal(result === null, status_code !== 20000)
-      return `${status_code} ${status_message} ${cost}`
-    }
-    assert.equal(await codeAfter(0), '40601 Task Handed. 0')
-    assert.equal(await codeAfter(3000), '40602 Task In Queue. 0')
-    assert.equal(await codeAfter(7000), '20000 Ok. 0')
-  },
-  client: async (t) => {
-    const { client, clock } = await openWorld(t, { readyMs: 10_000 })
-    const id = await postOne(client)
-    const look = () => client.getAppSearches('ios_store', id)
-    assert.deepEqual(await look(), { kind: 'pending', statusCode: 40601 })
-    clock.nowMs += 3000
-    assert.deepEqual(await look(), { kind: 'pending', statusCode: 40602 })
-    clock.nowMs += 7000
-    assert.equal((await look()).kind, 'done')
-  },
-})
+covers(
+  'notes.asked_for_too_early',
+  'it is handed over, then queued, then there',
+  bySide(
+    async (world, side) => {
+      const [{ id = '' } = {}] = await ASK[side].post(world, [{}])
+      const codeAfter = (ms: number) => {
+        world.clock.nowMs += ms
+        return ASK[side].fetch(world, id)
+      }
+      assert.deepEqual(
+        [await codeAfter(0), await codeAfter(3000), await codeAfter(7000)],
+        ['40601', '40602', '20000'],
+      )
+    },
+    { readyMs: 10_000 },
+  ),
+)
 covers('notes.unknown_id', 'is not found', {
-  fetch: async () => {
-    const [task] = (await (await openSharedWorld()).get(`${SEARCH}/task_get/advanced/no-such-id`)).tasks
+  fetch: async (world) => {
+    const [task] = (await world.get(`${SEARCH}/task_get/advanced/no-such-id`)).tasks
     assert.deepEqual(
       [task.status_code, task.status_message, task.result, task.data.id],
       [40401, 'Task Not Found.', null, 'no-such-id'],
@@ -216,7 +185,7 @@ covers('notes.unknown_id', 'is not found', {
   },
 })
 covers('notes.pace_of_completion', 'is a second or two, and half of it for high priority', {
-  fetch: async (t) => {
+  fetch: async (_world, t) => {
     assert.equal(Options.parse({}).readyMs, 2000)
     const world = await openWorld(t, { readyMs: 10_000 })
     const posted = Array.from({ length: 40 }, (_, index) => wireTask({ priority: 1 + (index % 2) }))

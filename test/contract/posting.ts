@@ -7,7 +7,16 @@ import { ASK } from './ask.ts'
 import { bySide, covers, type Side } from './covers.ts'
 import { byForm } from './form.ts'
 import type { Store } from './paths.ts'
-import { openSharedWorld, openWorld, post, postAnswered, postOne, postWire, task, wireTask } from './world.ts'
+import {
+  openSharedWorld,
+  post,
+  postAnswered,
+  postOne,
+  postWire,
+  task,
+  type World,
+  wireTask,
+} from './world.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 type Rule = {
@@ -30,8 +39,7 @@ const coverRule = (row: string, sentence: string, rule: Rule): void => {
     also = [],
   } = rule
   const refusal = { fetch: `40501 Invalid Field: '${names}'.`, client: `40501 Invalid Field: '?${names}` }
-  const check = async (_: unknown, side: Side) => {
-    const world = await openSharedWorld()
+  const check = async (world: World, side: Side) => {
     const post = async (fields: Fields) => (await ASK[side].post(world, [fields], kind))[0]
     for (const fields of takes) {
       assert.equal((await post(fields))?.said, '20100 Task Created.', JSON.stringify(fields).slice(0, 200))
@@ -92,11 +100,9 @@ const coverCosts = (
   sentence: string,
   costs: readonly (readonly [fields: Fields, micros: number])[],
 ): void => {
-  const check = async (_: unknown, side: Side) => {
-    const answers = await ASK[side].post(
-      await openSharedWorld(),
-      costs.map(([fields]) => fields),
-    )
+  const check = async (world: World, side: Side) => {
+    const posted = costs.map(([fields]) => fields)
+    const answers = await ASK[side].post(world, posted)
     assert.deepEqual(
       answers.map(({ cost }) => cost),
       costs.map(([, micros]) => micros),
@@ -115,12 +121,11 @@ coverRule('task_post.depth', 'is a whole number up to 700, of any multiple', {
   also: ['limits.depth'],
 })
 covers(['task_post.depth', 'limits.depth'], 'is 100 when it is left out', {
-  fetch: async () => {
-    const { data, cost } = await postWire(await openSharedWorld())
+  fetch: async (world) => {
+    const { data, cost } = await postWire(world)
     assert.deepEqual([data.depth, cost], [100, 0.0012])
   },
-  client: async () => {
-    const { client } = await openSharedWorld()
+  client: async ({ client }) => {
     const outcome = await client.getAppSearches('ios_store', await postOne(client))
     assert.ok(outcome.kind === 'done')
     assert.deepEqual([outcome.data.depth, outcome.result?.items.length], [100, 100])
@@ -148,12 +153,9 @@ coverRule('task_post.pingback_url', 'is an address of the web', {
 })
 
 covers('statement.response_one_task_object_per_posted_task', 'tells what was created, at what cost', {
-  fetch: async () => {
+  fetch: async (world) => {
     const posted = wireTask({ tag: 'mine', priority: 2 })
-    const { id, status_code, status_message, cost, result, data } = await postWire(
-      await openSharedWorld(),
-      posted,
-    )
+    const { id, status_code, status_message, cost, result, data } = await postWire(world, posted)
     assert.match(id, /^[0-9a-f-]{36}$/)
     assert.deepEqual(
       { status_code, status_message, cost, result },
@@ -170,10 +172,8 @@ covers('statement.response_one_task_object_per_posted_task', 'tells what was cre
       os: 'windows',
     })
   },
-  client: async () => {
-    const [answer] = await postAnswered((await openSharedWorld()).client, [
-      task({ tag: 'mine', priority: 2 }),
-    ])
+  client: async (world) => {
+    const [answer] = await postAnswered(world.client, [task({ tag: 'mine', priority: 2 })])
     const { serviceId, ...rest } = answer ?? { serviceId: '' }
     assert.match(serviceId ?? '', /^[0-9a-f-]{36}$/)
     assert.deepEqual(rest, { tag: 'mine', statusCode: 20100, message: 'Task Created.', costMicros: 2400 })
@@ -185,8 +185,8 @@ covers(
   ['rule.task_posting.1', 'limits.tasks_per_post', 'errors.40006'],
   'a hundred tasks of a post are created, and those beyond are refused alone',
   {
-    fetch: async (t) => {
-      const world = await openWorld(t)
+    world: {},
+    fetch: async (world) => {
       const envelope = await world.post(
         '/v3/app_data/ios_store/app_searches/task_post',
         overfull(103).map(wireTask),
@@ -199,8 +199,7 @@ covers(
       )
       assert.deepEqual([envelope.tasks_count, envelope.tasks_error, envelope.cost], [103, 3, 0.12])
     },
-    client: async (t) => {
-      const { client, heads } = await openWorld(t)
+    client: async ({ client, heads }) => {
       await assert.rejects(post(client, overfull(101).map(task)), { code: 'configuration' })
       assert.deepEqual(heads, [], 'nothing was sent')
       assert.equal((await postAnswered(client, overfull(100).map(task))).length, 100)
@@ -217,14 +216,16 @@ coverCosts(['rule.task_posting.2', 'limits.billing_unit'], 'each hundred that is
 covers(
   'rule.task_posting.3',
   'what the store does not have is refunded when the task is done, and not before',
-  bySide(async (t, side) => {
-    const world = await openWorld(t, { readyMs: 1000, balanceUsd: 1 })
-    const { post, readBalance } = ASK[side]
-    await post(world, [{ keyword: 'xkcdqwrt zzgrblk', depth: 700 }])
-    assert.equal(await readBalance(world), 1_000_000 - 8400)
-    world.clock.nowMs += 1000
-    assert.equal(await readBalance(world), 1_000_000 - 1200)
-  }),
+  bySide(
+    async (world, side) => {
+      const { post, readBalance } = ASK[side]
+      await post(world, [{ keyword: 'xkcdqwrt zzgrblk', depth: 700 }])
+      assert.equal(await readBalance(world), 1_000_000 - 8400)
+      world.clock.nowMs += 1000
+      assert.equal(await readBalance(world), 1_000_000 - 1200)
+    },
+    { readyMs: 1000, balanceUsd: 1 },
+  ),
 )
 
 // How a keyword travels
@@ -284,13 +285,11 @@ covers('keyword_encoding.encodes', 'a percent sign and a plus sign, and nothing 
 })
 const PLUSES = 233
 covers('keyword_encoding.limit_of_700', 'counts the keyword as posted', {
-  fetch: async () => {
-    const world = await openSharedWorld()
+  fetch: async (world) => {
     assert.equal((await postWire(world, { keyword: '%2B'.repeat(PLUSES) })).status_code, 20100)
     assert.equal((await postWire(world, { keyword: '%2B'.repeat(PLUSES + 1) })).status_code, 40501)
   },
-  client: async () => {
-    const { client } = await openSharedWorld()
+  client: async ({ client }) => {
     await postOne(client, { subject: '+'.repeat(PLUSES) })
     await assert.rejects(postOne(client, { subject: '+'.repeat(PLUSES + 1) }), /as posted/)
   },

@@ -6,17 +6,7 @@ import { DAY_MS, type Json, stamp } from '../sandbox/caller.ts'
 import { ASK } from './ask.ts'
 import { bySide, covers } from './covers.ts'
 import { byForm, camel } from './form.ts'
-import {
-  AMPLE,
-  everyTest,
-  once,
-  openWorld,
-  postAnswered,
-  postOne,
-  presentOf,
-  task,
-  type World,
-} from './world.ts'
+import { AMPLE, everyTest, once, openWorld, postOne, presentOf, type World } from './world.ts'
 
 const NOTHING = 'xkcdqwrt zzgrblk'
 const HOUR_MS = 3_600_000
@@ -146,13 +136,15 @@ coverFailed(
 covers(
   'statement.a_task_absent_from_the_list',
   'either did not fail or is not done',
-  bySide(async (t, side) => {
-    const world = await openWorld(t, { readyMs: 10_000 })
-    const [, failing] = await ASK[side].post(world, [{}, { keyword: NOTHING }])
-    assert.deepEqual(await ASK[side].listFailed(world), [])
-    world.clock.nowMs += 10_000
-    assert.deepEqual(await ASK[side].listFailed(world), [failing?.id])
-  }),
+  bySide(
+    async (world, side) => {
+      const [, failing] = await ASK[side].post(world, [{}, { keyword: NOTHING }])
+      assert.deepEqual(await ASK[side].listFailed(world), [])
+      world.clock.nowMs += 10_000
+      assert.deepEqual(await ASK[side].listFailed(world), [failing?.id])
+    },
+    { readyMs: 10_000 },
+  ),
 )
 
 // What was ever posted
@@ -281,34 +273,25 @@ covers('statement.all_tasks_are_returned', 'successful, failed and unfinished', 
     )
   },
 })
-const checkIdList = async (
-  t: Parameters<typeof openWorld>[0],
-  list: (world: World, query: Json) => Promise<readonly Json[]>,
-) => {
-  const world = await openWorld(t, { readyMs: 10_000 })
-  const range = { datetime_from: stamp(world.clock.nowMs), datetime_to: stamp(world.clock.nowMs) }
-  const tasks = Array.from({ length: 20 }, (_, index) => task({ tag: `${index}` }))
-  await postAnswered(world.client, tasks)
-  world.clock.nowMs += 7500
-  const rows = await list(world, range)
-  const times = rows.map((row) => row.datetime_done ?? row.datetimeDone?.toISOString() ?? '9')
-  assert.ok(times.includes('9') && times[0] !== '9', 'some are done and some are not')
-  assert.deepEqual(times, times.toSorted())
-  for (const { status, cost = 0.0012, costMicros = 1200 } of rows) {
-    assert.match(status, byForm(/^[245]\d{4}$/, /^(Ok|Task In Queue|Task Handed)\.$/))
-    assert.deepEqual([cost, costMicros], [0.0012, 1200])
-  }
-}
 covers(
   'notes.id_list_order_and_status',
   'is by execution, of those posted within the range, with codes, or as it is sold messages, as text',
-  {
-    fetch: (t) => checkIdList(t, (world, range) => rowsAt(world, '/v3/app_data/id_list', range)),
-    client: (t) =>
-      checkIdList(t, async ({ client }, range) =>
-        client.listTaskIds(
-          toOurs({ ...range, limit: 1000, offset: 0, sort: 'asc', include_metadata: false }) as TaskIdQuery,
-        ),
-      ),
-  },
+  bySide(
+    async (world, side) => {
+      const [from, to] = [stamp(world.clock.nowMs), stamp(world.clock.nowMs)]
+      const range = { datetime_from: from, datetime_to: to }
+      await ASK[side].post(world, Array(20).fill({}))
+      world.clock.nowMs += 7500
+      const rows: readonly Json[] =
+        side === 'fetch' ? await rowsAt(world, '/v3/app_data/id_list', range) : await listHere(world, range)
+      const times = rows.map((row) => row.datetime_done ?? row.datetimeDone?.toISOString() ?? '9')
+      assert.ok(times.includes('9') && times[0] !== '9', 'some are done and some are not')
+      assert.deepEqual(times, times.toSorted())
+      for (const { status, cost = 0.0012, costMicros = 1200 } of rows) {
+        assert.match(status, byForm(/^[245]\d{4}$/, /^(Ok|Task In Queue|Task Handed)\.$/))
+        assert.deepEqual([cost, costMicros], [0.0012, 1200])
+      }
+    },
+    { readyMs: 10_000 },
+  ),
 )

@@ -22,13 +22,8 @@ const postback = (receiver: Receiver, fields: Record<string, unknown> = {}) =>
 const pingback = (receiver: Receiver, fields: Record<string, unknown> = {}) =>
   task({ pingback_url: `${receiver.url}/ping/$id/$tag`, ...fields })
 
-const resend = async (caller: Caller, ids: unknown[]): Promise<Json[]> =>
-  (
-    await caller.post(
-      '/v3/appendix/webhook_resend',
-      ids.map((id) => ({ id })),
-    )
-  ).tasks
+const resend = async (caller: Caller, id: unknown): Promise<Json> =>
+  (await caller.post('/v3/appendix/webhook_resend', [{ id }])).tasks[0]
 const isReady = async (caller: Caller, id: string) => (await listReady(caller)).some((row) => row.id === id)
 const refuse = (status: number, text: string) => (response: ServerResponse) =>
   void response.writeHead(status).end(text)
@@ -55,26 +50,20 @@ describe('webhooks', () => {
     )
   })
 
-  test('hundreds of tasks with both webhooks bring each exactly once', async (t) => {
+  test('a hundred tasks with both webhooks bring each exactly once', async (t) => {
     const [caller, receiver] = [await openSandbox(t, { readyMs: 0, ...AMPLE }), await openReceiver(t)]
     const both = { ...postback(receiver), ...pingback(receiver) }
-    for (let post = 0; post < 3; post += 1) {
-      await postTasks(
-        caller,
-        Array.from({ length: 100 }, (_, index) => ({ ...both, depth: 10, tag: `${post}.${index}` })),
-      )
-    }
-    await until(() => receiver.received.length === 600)
-    assert.equal(new Set(receiver.received.map(({ path }) => path)).size, 600)
+    const tasks = Array.from({ length: 100 }, (_, index) => ({ ...both, depth: 10, tag: `${index}` }))
+    await postTasks(caller, tasks)
+    await until(() => receiver.received.length === 200)
+    assert.equal(new Set(receiver.received.map(({ path }) => path)).size, 200)
     await until(async () => (await listReady(caller)).length === 0)
-    assert.equal(receiver.received.length, 600)
+    assert.equal(receiver.received.length, 200)
   })
 
   test('no more webhooks are under way than allowed', async (t) => {
-    const [caller, receiver] = [
-      await openSandbox(t, { readyMs: 0, webhooksInFlight: 3, ...AMPLE }),
-      await openReceiver(t),
-    ]
+    const caller = await openSandbox(t, { readyMs: 0, webhooksInFlight: 3, ...AMPLE })
+    const receiver = await openReceiver(t)
     const waiting: ServerResponse[] = []
     receiver.answer = (response) => void waiting.push(response)
     await postTasks(
@@ -128,7 +117,7 @@ describe('webhooks', () => {
     await until(() => receiver.received.length === 1)
     receiver.answer = () => {}
     await until(async () => {
-      assert.equal((await resend(before, [id]))[0].status_code, 20100)
+      assert.equal((await resend(before, id)).status_code, 20100)
       return receiver.received.length > 1
     })
     const sent = receiver.received.length

@@ -37,12 +37,8 @@ export const nameCategory = (category: string): string =>
     .join(' ')
 
 /** The categories of the app listings of a store, with the number of listings in each, which is invented. */
-const countListings = (store: Store) =>
+export const listListingCategories = (store: Store) =>
   CATEGORIES[store].map((category) => ({
     category: nameCategory(category),
     count: 900 + (hashText(category) % 120_000),
   }))
-export const LISTING_CATEGORIES = {
-  ios_store: countListings('ios_store'),
-  android_store: countListings('android_store'),
-}

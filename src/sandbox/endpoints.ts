@@ -1,7 +1,7 @@
 /** The endpoints of the service: one row each, with what it answers. The server adds HTTP and the limits. */
 
 import type { CountedRoute, WindowName } from './calls.ts'
-import { CATEGORIES, LISTING_CATEGORIES } from './categories.ts'
+import { CATEGORIES, listListingCategories } from './categories.ts'
 import type { Code } from './codes.ts'
 import { invalidField, isRecord, type TaskAnswer } from './envelope.ts'
 import { fetchTask, listReady } from './fetching.ts'
@@ -95,7 +95,7 @@ const referenceEndpoints = ({ deviations, makeId }: Service, store: Store): Endp
     languages: listLanguages(store, deviations),
     locations: listLocations(store, deviations),
     categories: [{ categories: CATEGORIES[store] }],
-    ...(hasListings && { 'app_listings/categories': LISTING_CATEGORIES[store] }),
+    ...(hasListings && { 'app_listings/categories': listListingCategories(store) }),
   }
   return Object.entries(records).map(([name, result]) =>
     // The statistics have one name for the categories of both kinds (spec: Account data record).

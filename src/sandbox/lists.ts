@@ -103,7 +103,7 @@ export const listFailures = (call: ListCall): TaskAnswer => {
     ({ datetime_from: fromMs = oldestMs, datetime_to: lastMs = nowMs, filtered_function: wanted }) => {
       const toMs = Math.min(nowMs, lastMs + 999)
       const failed = service.tasks
-        .listFailed(fromMs, toMs)
+        .list((task) => task.doneAtMs >= fromMs && task.doneAtMs <= toMs && outcomeOf(task) !== 20000)
         .map((task) => ({ timeMs: task.doneAtMs, record: showFailure(call, task) }))
       const undelivered = service.tasks
         .listFailedDeliveries(fromMs, toMs)
@@ -176,7 +176,7 @@ export const listIds = (call: ListCall): TaskAnswer => {
     },
     ({ datetime_from: fromMs, datetime_to: toMs, sort, include_metadata: isLong }) => {
       const listed = service.tasks
-        .listPosted(fromMs, toMs)
+        .list(({ postedAtMs }) => postedAtMs >= fromMs && postedAtMs < toMs + 1000)
         .sort((one, other) => executedAt(one) - executedAt(other) || one.postedAtMs - other.postedAtMs)
       return (sort === 'asc' ? listed : listed.reverse()).values().map((task) => showTask(call, task, isLong))
     },

@@ -72,23 +72,15 @@ const inside = (parent: Location, name: string, code: number, type: Location['lo
   location_type: type,
 })
 
-/** States, by country letters, name and location code. */
-const STATES = (
-  [
-    ['US', 'California', 21137],
-    ['US', 'Florida', 21142],
-    ['US', 'New York', 21167],
-    ['US', 'Texas', 21176],
-    ['DE', 'Bavaria', 20227],
-    ['GB', 'England', 20339],
-    ['GB', 'Scotland', 20341],
-    ['CA', 'Ontario', 20121],
-  ] as const
-).flatMap(([iso, name, code]) =>
-  COUNTRIES.filter((country) => country.country_iso_code === iso).map((country) =>
-    inside(country, name, code, 'State'),
-  ),
-)
+/** States, by country letters, location code and name. */
+const STATES = `US 21137 California, US 21142 Florida, US 21167 New York, US 21176 Texas, DE 20227 Bavaria,
+GB 20339 England, GB 20341 Scotland, CA 20121 Ontario`
+  .split(/,\s/)
+  .flatMap((entry) => {
+    const [iso = '', code = '', ...words] = entry.split(' ')
+    const country = COUNTRIES.find(({ country_iso_code }) => country_iso_code === iso)
+    return country ? inside(country, words.join(' '), Number(code), 'State') : []
+  })
 
 /** Regions and cities are invented: with them the list of the android_store has about 100,000 rows. */
 const REGIONS_PER_COUNTRY = 20

@@ -24,11 +24,10 @@ export const Options = z.strictObject({
   seed: z.number().int().nonnegative().default(1),
   /** The account's books; without it they are in memory only. */
   stateFile: z.string().optional(),
-  /** Real apps to add to the ios_store (see real-apps.ts). */
+  /** Real apps to add to the ios_store (see catalogue.ts). */
   catalogFile: z.string().optional(),
   /** What happens to apps of the stores, and when (see events.ts). */
   events: z.array(StoreEvent).default([]),
-  /** Money deposited. */
   balanceUsd: z.number().nonnegative().default(1000),
   costLimitPerDayUsd: spendingLimit,
   costLimitPerMinuteUsd: spendingLimit,

@@ -63,10 +63,13 @@ const checkUrlOf = ({ store, function: fn, category, ...question }: Question, he
 }
 
 /** The fields that every result shares. */
-const frameOf = (question: Question) => ({
+const frameOf = (question: Question, items: readonly unknown[]) => ({
   se_domain: SE_DOMAINS[question.store],
   location_code: question.locationCode,
   language_code: question.languageCode,
+  datetime: formatTimestamp(question.doneAtMs),
+  items_count: items.length,
+  items,
 })
 
 const showList = (
@@ -86,26 +89,15 @@ const showList = (
   })
   return {
     keyword: headingOf(question),
-    ...frameOf(question),
+    ...frameOf(question, items),
     check_url: isSparse && store === 'ios_store' ? null : checkUrlOf(question, headingOf(question)),
-    datetime: formatTimestamp(question.doneAtMs),
     se_results_count: isSparse && store === 'android_store' ? 0 : ranked.length,
-    items_count: items.length,
-    items,
   }
 }
 
 const showInfo = (question: Question, catalogue: Catalogue, app: App, deviations: Deviations) => {
   const item = showInfoItem(catalogue, app, viewOf(question), deviations)
-  return {
-    app_id: app.id,
-    ...frameOf(question),
-    check_url: item.url,
-    datetime: formatTimestamp(question.doneAtMs),
-    se_results_count: 1,
-    items_count: 1,
-    items: [item],
-  }
+  return { app_id: app.id, ...frameOf(question, [item]), check_url: item.url, se_results_count: 1 }
 }
 
 /** What is added to the address of an app for its reviews. */
@@ -118,27 +110,24 @@ const showReviews = (question: Question, app: App, deviations: Deviations) => {
   return {
     app_id: app.id,
     type: 'app_reviews',
-    ...frameOf(question),
+    ...frameOf(question, items),
     check_url: appUrl(store, app, view) + ALL_REVIEWS[store],
-    datetime: formatTimestamp(doneAtMs),
     title: titleOn(app, view.day),
     rating: showRating(app, view.day),
     reviews_count: store === 'ios_store' ? null : countReviews(app, doneAtMs),
-    items_count: items.length,
-    items,
   }
 }
 
 const showPages = (question: Question, pages: readonly string[]) => {
-  const datetime = formatTimestamp(question.doneAtMs)
+  const date = formatTimestamp(question.doneAtMs)
   const isOfApp = question.function === 'app_info' || question.function === 'app_reviews'
   return {
     ...(isOfApp ? { app_id: question.subject } : { keyword: headingOf(question) }),
     type: resultTypeOf(question.function),
-    ...frameOf(question),
-    datetime,
-    items_count: pages.length,
-    items: pages.map((html, index) => ({ page: index + 1, date: datetime, html })),
+    ...frameOf(
+      question,
+      pages.map((html, index) => ({ page: index + 1, date, html })),
+    ),
   }
 }
 

@@ -148,14 +148,9 @@ export class Tasks {
     this.#books.flush()
   }
 
-  /** Every task posted within a time, both ends included, by whole seconds. */
-  listPosted(fromMs: number, toMs: number): Task[] {
-    return this.#list(({ postedAtMs }) => postedAtMs >= fromMs && postedAtMs < toMs + 1000)
-  }
-
-  /** Every task that ended with an error within a time. */
-  listFailed(fromMs: number, toMs: number): Task[] {
-    return this.#list((task) => task.doneAtMs >= fromMs && task.doneAtMs <= toMs && outcomeOf(task) !== 20000)
+  /** Every task of a kind, in the order of posting. */
+  list(isWanted: (task: Task) => boolean): Task[] {
+    return [...this.#byId.values().filter(isWanted)]
   }
 
   /** Every webhook that failed within a time. */
@@ -165,10 +160,6 @@ export class Tasks {
 
   close(): void {
     this.#books.close()
-  }
-
-  #list(isWanted: (task: Task) => boolean): Task[] {
-    return [...this.#byId.values().filter(isWanted)]
   }
 
   #listAsReady(task: Task): void {

@@ -18,8 +18,8 @@ import type { Options } from './options.ts'
 import type { Service } from './service.ts'
 import { hooksOf, stageOf, type Task } from './tasks.ts'
 
-/** Of a client's answer, no more is read. */
-const MAX_RESPONSE_BYTES = 1000
+/** Of a client's answer, no more is told. */
+const MAX_RESPONSE_CHARACTERS = 1000
 /** Compression takes a third of the time of a delivery; more of it would gain nothing on loopback. */
 const GZIP_LEVEL = 1
 /** The answer to the POST arrives before what it has bought, however soon that is done. */
@@ -34,15 +34,6 @@ const urlOf = ({ id, parameters }: Task, hook: Hook): string =>
 
 /** The form in which a task's postback comes. */
 const postbackFormOf = (task: Task): Form => (task.parameters.postback_data === 'html' ? 'html' : 'advanced')
-
-const readStart = async (body: Dispatcher.ResponseData['body']): Promise<string> => {
-  let text = ''
-  for await (const chunk of body) {
-    text += chunk
-    if (text.length >= MAX_RESPONSE_BYTES) break
-  }
-  return text.slice(0, MAX_RESPONSE_BYTES)
-}
 
 export class Webhooks {
   readonly #service: Service
@@ -115,7 +106,7 @@ export class Webhooks {
         ...(hook === 'pingback_url' ? { method: 'GET' } : this.#writePostback(task)),
         signal: AbortSignal.timeout(this.#timeoutMs),
       })
-      const response = await readStart(body)
+      const response = (await body.text()).slice(0, MAX_RESPONSE_CHARACTERS)
       if (statusCode >= 200 && statusCode < 300) return undefined
       return fail(statusCode, response, `The client answered with HTTP ${statusCode}.`)
     } catch (error) {

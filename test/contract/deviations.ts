@@ -6,7 +6,6 @@
 import assert from 'node:assert/strict'
 import { DAY_MS, fetchTask, type Json, listReady, postTasks, stamp, USA } from '../sandbox/caller.ts'
 import { deviates } from './deviates.ts'
-import { postAnswered, postOne, task } from './world.ts'
 
 const SEARCH = { keyword: 'yoga', location_code: USA, language_code: 'en' }
 const APPLE = { store: 'apple' }
@@ -15,65 +14,38 @@ const NOTHING = 'xkcdqwrt zzgrblk'
 
 const rowOf = async (world: Parameters<typeof postTasks>[0], path: string): Promise<Json> =>
   (await world.get(path)).tasks[0].result?.[0]
-const rangeBefore = (nowMs: number, ms = 0) => ({
+const rangeBefore = (nowMs: number) => ({
   datetime_from: stamp(nowMs - DAY_MS),
-  datetime_to: stamp(nowMs - ms),
-})
-const queryBefore = (nowMs: number, ms = 0) => ({
-  from: new Date(nowMs - DAY_MS),
-  to: new Date(nowMs - ms),
-  offset: 0,
-  limit: 1000,
-  sort: 'asc' as const,
-  includeMetadata: true,
+  datetime_to: stamp(nowMs),
 })
 
 // Names
 
-deviates('paths', 'the stores are apple and google wherever a path is taken or given', {
-  fetch: async (world) => {
-    const [{ id, data, path }] = await postTasks(world, [SEARCH], APPLE)
-    assert.deepEqual([data.se, path[2]], ['apple', 'apple'])
-    const [row] = await listReady(world, APPLE)
-    const fetched = `/v3/app_data/apple/app_searches/task_get/advanced/${id}`
-    assert.deepEqual([row.se, row.endpoint_advanced], ['apple', fetched])
-    assert.equal((await world.get(fetched)).tasks[0].status_code, 20000)
-    const [listed] = (await world.post('/v3/app_data/id_list', rangeBefore(world.clock.nowMs))).tasks[0]
-      .result
-    assert.equal(listed.url, `${world.url}/v3/app_data/apple/app_searches/task_post`)
-    for (const store of ['ios_store', 'android_store']) {
-      assert.equal((await world.fetch(`/v3/app_data/${store}/categories`)).status, 404)
-    }
-  },
-  client: async (client, { clock }) => {
-    const id = await postOne(client)
-    const [row] = await client.listReady('ios_store', 'app_searches')
-    assert.equal(row?.id, id)
-    assert.equal((await client.getResult(row?.path ?? '')).kind, 'done')
-    const [listed] = await client.listTaskIds(queryBefore(clock.nowMs))
-    assert.equal(listed?.url, '/v3/app_data/ios_store/app_searches/task_post')
-    assert.ok((await client.listCategories('android_store')).length > 0)
-  },
+deviates('paths', 'the stores are apple and google wherever a path is taken or given', async (world) => {
+  const [{ id, data, path }] = await postTasks(world, [SEARCH], APPLE)
+  assert.deepEqual([data.se, path[2]], ['apple', 'apple'])
+  const [row] = await listReady(world, APPLE)
+  const fetched = `/v3/app_data/apple/app_searches/task_get/advanced/${id}`
+  assert.deepEqual([row.se, row.endpoint_advanced], ['apple', fetched])
+  assert.equal((await world.get(fetched)).tasks[0].status_code, 20000)
+  const [listed] = (await world.post('/v3/app_data/id_list', rangeBefore(world.clock.nowMs))).tasks[0].result
+  assert.equal(listed.url, `${world.url}/v3/app_data/apple/app_searches/task_post`)
+  for (const store of ['ios_store', 'android_store']) {
+    assert.equal((await world.fetch(`/v3/app_data/${store}/categories`)).status, 404)
+  }
 })
-deviates('ids', 'ids are groups of digits and twelve of chance, and no UUIDs', {
-  fetch: async (world) => {
-    const posted = await postTasks(world, [SEARCH, SEARCH])
-    for (const { id } of posted) assert.match(id, /^10151200-\d{4}-\d{4}-0000-[0-9a-f]{12}$/)
-    assert.notEqual(posted[0].id, posted[1].id)
-    assert.equal((await fetchTask(world, posted[0].id)).status_code, 20000)
-    const [resent] = (await world.post('/v3/appendix/webhook_resend', [{ id: posted[0].id }])).tasks
-    assert.equal(resent.status_code, 40503, 'its id is read')
-  },
-  client: async (client) => {
-    const id = await postOne(client)
-    assert.match(id, /^10151200-/)
-    assert.equal((await client.getAppSearches('ios_store', id)).kind, 'done')
-    const [answer] = await client.resendWebhooks([id])
-    assert.deepEqual([answer?.id, answer?.statusCode], [id, 40503])
-  },
+deviates('ids', 'ids are groups of digits and twelve of chance, and no UUIDs', async (world) => {
+  const posted = await postTasks(world, [SEARCH, SEARCH])
+  for (const { id } of posted) assert.match(id, /^10151200-\d{4}-\d{4}-0000-[0-9a-f]{12}$/)
+  assert.notEqual(posted[0].id, posted[1].id)
+  assert.equal((await fetchTask(world, posted[0].id)).status_code, 20000)
+  const [resent] = (await world.post('/v3/appendix/webhook_resend', [{ id: posted[0].id }])).tasks
+  assert.equal(resent.status_code, 40503, 'its id is read')
 })
-deviates('types', 'items are of app_store and google_play, charts like searches, and there are no others', {
-  fetch: async (world) => {
+deviates(
+  'types',
+  'items are of app_store and google_play, charts like searches, and there are no others',
+  async (world) => {
     for (const [store, name, subject, type] of [
       ['ios_store', 'app_searches', { keyword: 'puzzle' }, 'app_store_search_organic'],
       ['android_store', 'app_searches', { keyword: 'puzzle' }, 'google_play_search_organic'],
@@ -91,21 +63,11 @@ deviates('types', 'items are of app_store and google_play, charts like searches,
       assert.equal(data.se_type, 'organic')
     }
   },
-  client: async (client) => {
-    const found = await client.getAppSearches('ios_store', await postOne(client, { subject: 'puzzle' }))
-    assert.ok(found.kind === 'done' && found.result)
-    assert.deepEqual([found.result.items.length, found.result.items.at(-1)?.rank], [100, 100])
-    const kind = ['android_store', 'app_list'] as const
-    const chart = await client.getAppList(
-      'android_store',
-      await postOne(client, { subject: 'topgrossing' }, kind),
-    )
-    assert.ok(chart.kind === 'done' && chart.result)
-    assert.equal(chart.result.items.at(-1)?.rank, 100)
-  },
-})
-deviates('nulls', 'what the specification always gives may be null, and an item may stand at the right', {
-  fetch: async (world) => {
+)
+deviates(
+  'nulls',
+  'what the specification always gives may be null, and an item may stand at the right',
+  async (world) => {
     const searched = async (store: string): Promise<Json> => {
       const [{ id }] = await postTasks(world, [{ ...SEARCH, depth: 100 }], { store })
       return (await fetchTask(world, id, { store })).result[0]
@@ -123,20 +85,14 @@ deviates('nulls', 'what the specification always gives may be null, and an item 
     const [{ id }] = await postTasks(world, [{ ...SEARCH, keyword: undefined, app_id: '1480010017' }], info)
     assert.equal((await fetchTask(world, id, info)).result[0].items[0].released_date, null)
   },
-  client: async (client) => {
-    const kind = ['android_store', 'app_searches'] as const
-    const outcome = await client.getAppSearches('android_store', await postOne(client, { depth: 100 }, kind))
-    assert.ok(outcome.kind === 'done' && outcome.result)
-    assert.deepEqual([outcome.result.items.length, outcome.result.refused], [100, []])
-    assert.equal(outcome.result.resultsCount, null)
-    assert.ok(outcome.result.items.some(({ rating }) => rating === null))
-  },
-})
+)
 
 // Lists
 
-deviates('statuses', 'id_list gives messages, and what the service added to the parameters', {
-  fetch: async (world) => {
+deviates(
+  'statuses',
+  'id_list gives messages, and what the service added to the parameters',
+  async (world) => {
     await postTasks(world, [
       { ...SEARCH, tag: 'mine' },
       { ...SEARCH, keyword: NOTHING },
@@ -148,14 +104,11 @@ deviates('statuses', 'id_list gives messages, and what the service added to the 
     const mine = rows.find(({ metadata }) => metadata.tag === 'mine')
     assert.deepEqual(mine.metadata, { ...added, ...SEARCH, tag: 'mine' })
   },
-  client: async (client, { clock }) => {
-    const id = await postOne(client, { tag: 'mine' })
-    const [row] = await client.listTaskIds(queryBefore(clock.nowMs))
-    assert.deepEqual([row?.id, row?.tag, row?.status], [id, 'mine', 'Ok.'])
-  },
-})
-deviates('lagging-ready', 'a task is listed a second after it is done, and an empty list is null', {
-  fetch: async (world) => {
+)
+deviates(
+  'lagging-ready',
+  'a task is listed a second after it is done, and an empty list is null',
+  async (world) => {
     const readyRows = async () =>
       (await world.get('/v3/app_data/ios_store/app_searches/tasks_ready')).tasks[0]
     const [{ id }] = await postTasks(world, [SEARCH])
@@ -168,28 +121,18 @@ deviates('lagging-ready', 'a task is listed a second after it is done, and an em
       [id],
     )
   },
-  client: async (client, { clock }) => {
-    const id = await postOne(client)
-    assert.equal((await client.listReady('ios_store', 'app_searches')).length, 0)
-    clock.nowMs += 1000
-    assert.equal((await client.listReady('ios_store', 'app_searches'))[0]?.id, id)
-  },
+)
+deviates('all-apis', 'the status names APIs that are not ours, one of them in trouble', async (world) => {
+  const rows: Json[] = (await world.get('/v3/appendix/status')).tasks[0].result
+  assert.deepEqual(
+    rows.map(({ api, status }) => `${api} ${status}`),
+    ['serp ok', 'keywords_data partial_outage', 'on_page ok', 'app_data ok', 'appendix ok'],
+  )
 })
-deviates('all-apis', 'the status names APIs that are not ours, one of them in trouble', {
-  fetch: async (world) => {
-    const rows: Json[] = (await world.get('/v3/appendix/status')).tasks[0].result
-    assert.deepEqual(
-      rows.map(({ api, status }) => `${api} ${status}`),
-      ['serp ok', 'keywords_data partial_outage', 'on_page ok', 'app_data ok', 'appendix ok'],
-    )
-  },
-  client: async (client) => {
-    const ours = (await client.getStatus()).find(({ api }) => api === 'app_data')
-    assert.equal(ours?.status, 'ok')
-  },
-})
-deviates('many-locations', 'the android_store has about 100,000 locations, and takes each of them', {
-  fetch: async (world) => {
+deviates(
+  'many-locations',
+  'the android_store has about 100,000 locations, and takes each of them',
+  async (world) => {
     const body = await (await world.fetch('/v3/app_data/android_store/locations')).text()
     const rows: Json[] = JSON.parse(body).tasks[0].result
     assert.ok(rows.length > 95_000 && rows.length < 105_000, String(rows.length))
@@ -204,19 +147,14 @@ deviates('many-locations', 'the android_store has about 100,000 locations, and t
     assert.deepEqual([byCode.status_code, byName.data.location_code], [20100, city.location_code])
     assert.equal((await rowOf(world, '/v3/app_data/ios_store/locations')).location_type, 'Country')
   },
-  client: async (client) => {
-    const rows = await client.listLocations('android_store')
-    assert.ok(rows.length > 95_000)
-    const city = rows.at(-1)
-    assert.ok(city?.locationNameParent)
-    await postOne(client, { locationCode: city.locationCode }, ['android_store', 'app_searches'])
-  },
-})
+)
 
 // Posting
 
-deviates('languages', 'a language is needed but for searches of the android_store, and some name a region', {
-  fetch: async (world) => {
+deviates(
+  'languages',
+  'a language is needed but for searches of the android_store, and some name a region',
+  async (world) => {
     const { language_code: _, ...without } = SEARCH
     const [refused] = await postTasks(world, [without])
     assert.equal(`${refused.status_code} ${refused.status_message}`, "40501 Invalid Field: 'language_name'.")
@@ -230,12 +168,4 @@ deviates('languages', 'a language is needed but for searches of the android_stor
     const [elsewhere] = await postTasks(world, [{ ...SEARCH, language_code: 'es-419' }])
     assert.equal(elsewhere.status_code, 40501)
   },
-  client: async (client) => {
-    const codes = (await client.listLanguages('android_store')).map(({ languageCode }) => languageCode)
-    for (const code of ['en', 'zh-CN', 'es-419']) assert.ok(codes.includes(code))
-    await postOne(client, { languageCode: 'zh-CN' }, ['android_store', 'app_searches'])
-    const { languageCode: _, ...without } = task()
-    const [answer] = await postAnswered(client, [without])
-    assert.equal(answer?.statusCode, 40501)
-  },
-})
+)

@@ -186,6 +186,9 @@ describe('a channel', () => {
     assert.deepEqual(await world.states(), ['dead 2 not now', 'pending 0'])
     await again('9 days')
     assert.deepEqual(await world.states(), ['pending 0', 'pending 0'])
+    await world.sql`update alert_message set state = 'dead', ended_at = clock_timestamp()`
+    await world.sql`update alert_channel set retry_from = retry_from`
+    assert.deepEqual(await world.states(), ['pending 0', 'pending 0'])
     const told: string[] = []
     await world.deliver(id, { send })
     assert.deepEqual(await world.states(), ['pending 1 not now', 'pending 0'])

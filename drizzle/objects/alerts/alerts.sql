@@ -248,21 +248,19 @@ comment on function end_channel() is
 create or replace trigger a_end before delete on alert_channel
 for each row execute function end_channel();
 
--- Editors write channels, and not what was sent: by retry_from and tested_at they ask for it. What waits when a
--- channel is disabled becomes a message, as for its next digest: it is sent when the channel is enabled again.
+-- Editors write channels, and not what was sent: by retry_from and tested_at they ask for it. What waits when
+-- a channel is disabled becomes a message, as for its next digest: it is sent when it is enabled again.
 create or replace function tend_messages() returns trigger
 language plpgsql security definer set search_path = public, pg_temp as $$
 begin
-  if new.retry_from is distinct from old.retry_from then
+  if tg_argv[0] = 'retry_from' then
     update alert_message m set state = default, attempts = default, problem = null, next_at = default,
       give_up_at = default, ended_at = null
     where m.channel_id = new.id and m.state = 'dead' and m.ended_at >= new.retry_from;
-  end if;
-  if new.tested_at is distinct from old.tested_at then
+  elsif tg_argv[0] = 'tested_at' then
     update alert_message m set next_at = clock_timestamp()
     where m.channel_id = new.id and m.state = 'pending';
-  end if;
-  if old.enabled and not new.enabled then
+  else
     with message as (
       insert into alert_message (channel_id, project_id)
       select new.id, p.id from project p
@@ -281,5 +279,12 @@ comment on function tend_messages() is
   'Has the messages of a channel that were given up since retry_from sent again, under their ids, and what '
   'waits tried at once after a test; keeps what waits when it is disabled.';
 
-create or replace trigger b_tend_messages after update on alert_channel
-for each row execute function tend_messages();
+-- Also where the same instant is written again.
+create or replace trigger b_send_again after update of retry_from on alert_channel
+for each row when (new.retry_from is not null) execute function tend_messages('retry_from');
+
+create or replace trigger b_try_at_once after update of tested_at on alert_channel
+for each row execute function tend_messages('tested_at');
+
+create or replace trigger c_keep_undelivered after update of enabled on alert_channel
+for each row when (old.enabled and not new.enabled) execute function tend_messages('enabled');

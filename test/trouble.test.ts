@@ -89,22 +89,21 @@ const sendAs = (fields: Partial<Channel>, secret: string, smtp = '') =>
 type Call = (t: TestContext, host: string, isTls: boolean) => Promise<unknown>
 const http = (host: string, isTls: boolean) =>
   `${isTls || host.startsWith('nowhere') ? 'https' : 'http'}://${host}`
+const OF_DATABASE = /^The database('s certificate is not trusted| cannot be reached): .* DATABASE_URL/
+const databaseAt = (host: string, isTls: boolean) =>
+  `postgres://${LOGIN}@${host}/x${isTls ? '?sslmode=verify-full' : ''}`
 const CLIENTS: Readonly<Record<string, readonly [party: RegExp, call: Call]>> = {
   'the database': [
-    /^The database('s certificate is not trusted| cannot be reached): .* DATABASE_URL/,
+    OF_DATABASE,
     (t, host, isTls) => {
-      const db = openDatabase(`postgres://${LOGIN}@${host}/x${isTls ? '?sslmode=verify-full' : ''}`)
+      const db = openDatabase(databaseAt(host, isTls))
       t.after(() => db.close())
       return db.sql`select 1`
     },
   ],
   'the queue in the database': [
-    /^The database('s certificate is not trusted| cannot be reached): .* DATABASE_URL/,
-    (_, host, isTls) =>
-      openQueue(
-        `postgres://${LOGIN}@${host}/x${isTls ? '?sslmode=verify-full' : ''}`,
-        pino({ level: 'silent' }),
-      ),
+    OF_DATABASE,
+    (_, host, isTls) => openQueue(databaseAt(host, isTls), pino({ level: 'silent' })),
   ],
   'the service': [
     /^GET .* This is the service of APP_DATA_URL\. [A-Z]/,

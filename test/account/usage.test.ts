@@ -137,7 +137,8 @@ describe('the look before planning', () => {
     assert.deepEqual(Object.values(row ?? {}), [null, null, null])
     const prices = await world.db.sql`
       select unit_micros as micros from unit_price
-      where store = 'ios_store' and function in ('app_searches', 'app_info') and priority = 1 order by function`
+      where store = 'ios_store' and function in ('app_searches', 'app_info') and priority = 1
+      order by function`
     assert.deepEqual(
       prices.map(({ micros }) => micros),
       [700, 1200],

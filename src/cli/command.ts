@@ -116,8 +116,6 @@ export interface Offer {
 }
 
 interface Declaration<O, A, Session> {
-  /** That of its file. */
-  readonly name: string
   /** Left out of a command within another. */
   readonly group?: (typeof COMMAND_GROUPS)[number]
   /** What it does, in a sentence without its end. */
@@ -128,8 +126,8 @@ interface Declaration<O, A, Session> {
   readonly examples: readonly string[]
   /** What the help says behind the options. */
   readonly notes?: string
-  /** Commands within it: `storerank alerts test`. */
-  readonly commands?: readonly Command[]
+  /** Commands within it, by their names: `storerank alerts test`. */
+  readonly commands?: Readonly<Record<string, Declared>>
   readonly offers?: readonly Offer[]
   /** Default: nothing, or what it opens itself, because something has to be done or refused before. */
   readonly needs?: Need<Session>
@@ -141,8 +139,18 @@ interface Declaration<O, A, Session> {
 export type Outcome = number | Document
 
 /** A declaration whose types of options only it knows, and what it needs. */
-export interface Command extends Omit<Declaration<Parameters, Parameters, never>, 'run' | 'needs'> {
+interface Declared extends Omit<Declaration<Parameters, Parameters, never>, 'run' | 'needs'> {
   run(options: object, context: CommandContext): Promise<Outcome>
+}
+
+/** With the name of its file, or that within another. */
+export interface Command extends Declared {
+  readonly name: string
+}
+
+/** The commands within a command. */
+export function innerCommands({ commands = {} }: Command): Command[] {
+  return Object.entries(commands).map(([name, inner]) => ({ ...inner, name }))
 }
 
 /** Declares a command. */
@@ -150,7 +158,7 @@ export function command<
   O extends Parameters = Record<never, never>,
   A extends Parameters = Record<never, never>,
   Session = undefined,
->({ needs, run, ...declaration }: Declaration<O, A, Session>): Command {
+>({ needs, run, ...declaration }: Declaration<O, A, Session>): Declared {
   const runWith = run as (options: object, context: CommandContext, session?: Session) => Promise<Outcome>
   if (needs === undefined) return { ...declaration, run: runWith }
   return {

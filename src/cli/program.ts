@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { Command as CommanderCommand, Option } from 'commander'
 import packageJson from '../../package.json' with { type: 'json' }
 import { ConfigurationError } from '../errors.ts'
-import { COMMAND_GROUPS, type Command, type Parameter } from './command.ts'
+import { COMMAND_GROUPS, type Command, innerCommands, type Parameter } from './command.ts'
 import type { Output } from './document.ts'
 
 /** Runs a command with what it was given. */
@@ -28,7 +28,7 @@ export function loadCommands(names: readonly string[] = listCommands()): Promise
   return Promise.all(
     names.map(async (name) => {
       const exported = await import(new URL(name + SUFFIX, COMMANDS).href)
-      return exported[name] ?? exported[`${name}Command`]
+      return { ...(exported[name] ?? exported[`${name}Command`]), name }
     }),
   )
 }
@@ -85,7 +85,7 @@ function add(parent: CommanderCommand, command: Command, invoke: Invoke): void {
   const args = Object.entries(command.arguments ?? {})
   for (const [, { form = '', help, ...parameter }] of args) built.argument(form, help, collect(parameter))
   for (const [key, parameter] of options) built.addOption(toOption(key, parameter))
-  for (const inner of command.commands ?? []) add(built, inner, invoke)
+  for (const inner of innerCommands(command)) add(built, inner, invoke)
   if (command.notes !== undefined) built.addHelpText('after', `\n${command.notes}`)
   for (const example of command.examples) built.addHelpText('after', describeExample(example))
   built.action(async () => {

@@ -7,10 +7,10 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import type { Command, CommandContext, Outcome } from '../../src/cli/command.ts'
+import { type Command, type CommandContext, innerCommands, type Outcome } from '../../src/cli/command.ts'
 import { table } from '../../src/cli/document.ts'
 import { type Host, runCommandLine } from '../../src/cli/main.ts'
-import { listCommands, loadCommands } from '../../src/cli/program.ts'
+import { loadCommands } from '../../src/cli/program.ts'
 import { ConfigurationError, UnavailableError } from '../../src/errors.ts'
 import { collectText } from '../support/command.ts'
 
@@ -42,23 +42,15 @@ function makeHost(run: (options: unknown, context: CommandContext) => Promise<Ou
 
 /** Each command by its words: `alerts`, `alerts test`. */
 function listWords(commands: readonly Command[], before: readonly string[] = []): string[][] {
-  return commands.flatMap(({ name, commands: inner = [] }) => [
-    [...before, name],
-    ...listWords(inner, [...before, name]),
+  return commands.flatMap((each) => [
+    [...before, each.name],
+    ...listWords(innerCommands(each), [...before, each.name]),
   ])
 }
 
-test('a command is named as its file, and has a place in the help', () => {
-  const files = listCommands()
-  assert.deepEqual(
-    COMMANDS.map(({ name }) => name),
-    files,
-  )
-  assert.ok(files.length > 20)
-  assert.deepEqual(
-    COMMANDS.filter(({ group }) => group === undefined),
-    [],
-  )
+test('each command has a place in the help', () => {
+  assert.ok(COMMANDS.length > 20)
+  for (const { name, group } of COMMANDS) assert.notEqual(group, undefined, name)
 })
 
 describe('help', () => {

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { JOBS } from '../../jobs/index.ts'
 import { columnsOf, KINDS } from '../../src/alerts/kinds/kinds.ts'
-import { COMMAND_GROUPS, type Command } from '../../src/cli/command.ts'
+import { COMMAND_GROUPS, type Command, innerCommands } from '../../src/cli/command.ts'
 import { loadCommands } from '../../src/cli/program.ts'
 import { listSettings } from '../../src/setting.ts'
 import { GROUPS } from '../../src/settings.ts'
@@ -73,11 +73,11 @@ async function drawCommands(): Promise<string> {
 }
 
 function listRows(command: Command, before = ''): string[][] {
-  const { name, summary, arguments: given = {}, commands = [] } = command
+  const { name, summary, arguments: given = {} } = command
   const words = [before + name, ...Object.values(given).map(({ form = '' }) => form.replace('...', '…'))]
   return [
     [quote(words.join(' ')), summary],
-    ...commands.flatMap((inner) => listRows(inner, `${before}${name} `)),
+    ...innerCommands(command).flatMap((inner) => listRows(inner, `${before}${name} `)),
   ]
 }
 

@@ -18,7 +18,6 @@ const COMMAND = `
 import { command } from '../command.ts'
 
 export const greet = command({
-  name: 'greet',
   group: 'Look',
   summary: 'say what GREETING is',
   examples: ['storerank greet'],

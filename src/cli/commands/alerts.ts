@@ -38,7 +38,6 @@ const STATES: Readonly<Record<string, string>> = {
 const daysOf = (help: string) => option('<number>', help, wholeNumber(1, 366))
 
 const test = command({
-  name: 'test',
   summary: 'send a message that is marked as a test',
   arguments: { channel: argument('<channel>', 'name of a channel') },
   examples: ['storerank alerts test ops'],
@@ -62,7 +61,6 @@ const test = command({
 })
 
 const retry = command({
-  name: 'retry',
   summary: 'send again, under the same ids, the messages that were given up',
   arguments: { channel: argument('[channel]', 'name of a channel (default: each of them)') },
   options: { days: usually(7, daysOf('those that were given up in so many days')) },
@@ -87,7 +85,6 @@ const retry = command({
 })
 
 export const alerts = command({
-  name: 'alerts',
   group: 'Look',
   summary:
     'show the rules with their last event; what they would have told; send a test, or what was given up',
@@ -98,7 +95,7 @@ export const alerts = command({
     json: flag('print JSON'),
   },
   examples: ['storerank alerts --trial --days 30'],
-  commands: [test, retry],
+  commands: { test, retry },
   needs: database(),
   run: async ({ trial, days, project }, { signal }, { db }) => {
     if (days !== undefined && !trial)

@@ -21,7 +21,6 @@ const LIVE_SEARCH = 'app_listings/search/live'
 export const API_ENDPOINTS: readonly string[] = [...Object.keys(ENDPOINTS), LIVE_SEARCH]
 
 export const api = command({
-  name: 'api',
   group: 'The service',
   summary:
     'call one endpoint by hand; what it posts is charged and in no budget here, ' +

@@ -6,7 +6,6 @@ import { database } from '../database-session.ts'
 import { day } from '../option-values.ts'
 
 export const archive = command({
-  name: 'archive',
   group: 'Keep',
   summary: 'write whole months of the history as Parquet files, and compare them with the database',
   options: {

@@ -37,7 +37,6 @@ const options = {
 type Options = Given<typeof options>
 
 export const ask = command({
-  name: 'ask',
   group: 'Look',
   summary: 'answer a question without SQL; alone, list them',
   arguments: { question: argument('[question]', 'a name of the list, such as market_moves') },

@@ -32,7 +32,6 @@ const VERDICTS: Readonly<Record<Verdict, string>> = {
 }
 
 export const check = command({
-  name: 'check',
   group: 'The service',
   summary: 'hold what storerank relies on against the service, free of charge; buys only with --buy',
   options: {

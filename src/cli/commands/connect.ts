@@ -10,7 +10,6 @@ import { verbatim } from '../document.ts'
 import { tell } from '../tell.ts'
 
 export const connect = command({
-  name: 'connect',
   group: 'Set up',
   summary: 'open psql on the database in use',
   options: { print: flag('print the command instead') },

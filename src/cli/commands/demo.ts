@@ -24,7 +24,6 @@ const SANDBOX = { port: 0, readyMs: 0, balanceUsd: 1000, events: [...EVENTS] }
 const BAR_CELLS = 30
 
 export const demo = command({
-  name: 'demo',
   group: 'Set up',
   summary: 'live through a month on a database and a sandbox of its own, and write its report',
   options: {

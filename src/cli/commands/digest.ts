@@ -18,7 +18,6 @@ const LINES_SHOWN = 20
 const LINK = /^\s*https?:\S+$/
 
 export const digest = command({
-  name: 'digest',
   group: 'Look',
   summary: 'print what a digest of the last days would say',
   options: {

@@ -47,7 +47,6 @@ const options = {
 type Options = Given<typeof options>
 
 export const discover = command({
-  name: 'discover',
   group: 'Watch',
   summary: 'propose keywords from what ranks; buys only with --probe or --listings',
   options,

@@ -9,7 +9,6 @@ import { database } from '../database-session.ts'
 import { verbatim } from '../document.ts'
 
 export const dump = command({
-  name: 'dump',
   group: 'Keep',
   summary: "write storerank's data in the embedded database into a file",
   arguments: {

@@ -42,7 +42,6 @@ const options = {
 type Options = Given<typeof options> & { readonly what: string }
 
 export const exportCommand = command({
-  name: 'export',
   group: 'Look',
   summary: 'stream a view, a SELECT, watches or rules of alerts: to a file or stdout, of any size',
   arguments: {

@@ -20,7 +20,6 @@ import { interval, priority, wholeNumber } from '../option-values.ts'
 import { UNPLACED } from './plan.ts'
 
 export const forecast = command({
-  name: 'forecast',
   group: 'Look',
   summary: 'show what the watches cost a day and a month, or would, and which budget ends',
   options: {

@@ -21,7 +21,6 @@ const SHOWN_REFUSALS = 20
 const QUIET_MS = 2_000
 
 export const importCommand = command({
-  name: 'import',
   group: 'Watch',
   summary: 'bring watches or rules of alerts in from files: adds and changes what they name, deletes nothing',
   arguments: {

@@ -12,7 +12,6 @@ const MODE = 0o600
 const WIDTH = 100
 
 export const init = command({
-  name: 'init',
   group: 'Set up',
   summary: 'write a file of all settings with their meaning, to be filled in',
   arguments: { file: usually('.env', argument('[file]', 'where to')) },

@@ -32,7 +32,6 @@ const INSTRUCTIONS =
 const OF_PRINTING = ['json', 'csv', 'expanded']
 
 export const mcp = command({
-  name: 'mcp',
   group: 'Look',
   summary: 'answer an assistant by the Model Context Protocol, on stdin and stdout',
   options: { allowChanges: flag('let it change watchlists too, as storerank_editor') },

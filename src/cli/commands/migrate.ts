@@ -4,7 +4,6 @@ import { command, flag } from '../command.ts'
 import { database } from '../database-session.ts'
 
 export const migrate = command({
-  name: 'migrate',
   group: 'Set up',
   summary: 'apply the migrations to the database and exit',
   options: {

@@ -14,7 +14,6 @@ import { openDatabaseSession } from '../database-session.ts'
 import { createProgress } from '../progress.ts'
 
 export const move = command({
-  name: 'move',
   group: 'Keep',
   summary: 'bring all that the embedded database has into the empty one of DATABASE_URL',
   examples: ['DATABASE_URL=postgres://me:secret@localhost/ranks storerank move'],

@@ -26,7 +26,6 @@ const DECISIONS: Readonly<Record<string, string>> = {
 }
 
 export const plan = command({
-  name: 'plan',
   group: 'Look',
   summary: 'show what is due, what it would cost and what the budget would cut; posts nothing',
   options: { json: flag('print JSON instead of a table') },

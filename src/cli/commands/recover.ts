@@ -32,7 +32,6 @@ const COLLECT_EVERY_MS = 5_000
 const DAY_MS = 86_400_000
 
 export const recover = command({
-  name: 'recover',
   group: 'Keep',
   summary:
     'after a restore: read back what was bought since the backup, and fetch its results; posts nothing',

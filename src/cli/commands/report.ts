@@ -30,7 +30,6 @@ const SHORT_SPARKLINE_WIDTH = 8
 const WIDE_TERMINAL = 120
 
 export const report = command({
-  name: 'report',
   group: 'Look',
   summary: 'show what moved, against whom, what was not measured and why, and what it cost',
   options: {

@@ -7,7 +7,6 @@ import { database } from '../database-session.ts'
 import { readableFile } from '../option-values.ts'
 
 export const restore = command({
-  name: 'restore',
   group: 'Keep',
   summary: 'put a dump into an empty database: your own, or a new embedded one',
   arguments: { file: argument('<file>', 'what `storerank dump` wrote', readableFile) },

@@ -35,7 +35,6 @@ const options = {
 type Options = Partial<Given<typeof options>>
 
 export const run = command({
-  name: 'run',
   group: 'Measure',
   summary: 'run the named jobs once, or the whole cycle until nothing is outstanding',
   arguments: { jobs: argument('[job...]', `any of ${NAMES.join(', ')}`, oneOf('job', NAMES)) },

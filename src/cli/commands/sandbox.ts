@@ -30,7 +30,6 @@ const options = {
 }
 
 export const sandbox = command({
-  name: 'sandbox',
   group: 'The service',
   summary: 'serve the App Data Service on loopback with invented data, until SIGTERM or Ctrl-C',
   options,

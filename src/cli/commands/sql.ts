@@ -15,7 +15,6 @@ import { warn } from '../tell.ts'
 const TIMES = { to: 25, from: [1082, 1083, 1114, 1184, 1186, 1266], parse: String, serialize: String }
 
 export const sql = command({
-  name: 'sql',
   group: 'Look',
   summary: 'run SQL on the database and print what it returns; several statements are one transaction',
   arguments: { query: argument('<query>', 'one SQL statement, or several with ; between them') },

@@ -20,7 +20,6 @@ import { openWorkSession, type WorkSession } from '../work-session.ts'
 const REPORT_EVERY_MS = 60_000
 
 export const start = command({
-  name: 'start',
   group: 'Measure',
   summary: 'wake the jobs on their schedules until SIGTERM or Ctrl-C, then stop in order',
   options: {

@@ -29,7 +29,6 @@ const MOST_START_MS = 3_000
 const ASK_MS = 1_500
 
 export const status = command({
-  name: 'status',
   group: 'Look',
   summary: 'show the last runs, the backlog, the budgets, the problems and the next ticks',
   options: {

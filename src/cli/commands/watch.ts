@@ -31,7 +31,6 @@ const options = {
 type Wish = Omit<Given<typeof options>, 'fromApp' | 'csv' | 'json'> & { keywords: readonly string[] }
 
 export const watch = command({
-  name: 'watch',
   group: 'Watch',
   summary: 'watch keywords, with defaults it tells; --from-app proposes keywords',
   arguments: { keywords: argument('[keyword...]', 'as people type them into the search of the store') },

@@ -37,7 +37,8 @@ export async function readHolders(tx: Transaction, scope: Scope): Promise<Holder
   const { to, appOf } = scope
   const rows = await tx<{ targetId: number; value: (Omit<Holder, 'app'> & { id: number })[] }[]>`
     with held as materialized (
-      select * from top_holders(${range(scope, addDays(to, -1))}, in_top => ${TOP}) h where h.day = ${to}::date
+      select * from top_holders(${range(scope, addDays(to, -1))}, in_top => ${TOP}) h
+      where h.day = ${to}::date
     ), number as materialized (
       select distinct on (n.app, n.location_code) n.app, n.location_code, n.votes
       from numbers_until(${to}::date, ${to}::date, array(select distinct location_code from held),
@@ -108,8 +109,8 @@ export async function readSegments(tx: Transaction, scope: Scope): Promise<Segme
       select 'country' as kind, place as name, ${tag}::text as in_tag, location as in_location,
         count(*) as size, count(*) over () as of_kind from list group by place, location
       union all
-      select 'tag', t.tag, t.tag, ${location}::text, count(*), count(*) over () from list, unnest(tags) t (tag)
-      group by t.tag
+      select 'tag', t.tag, t.tag, ${location}::text, count(*), count(*) over ()
+      from list, unnest(tags) t (tag) group by t.tag
     ), shown as (
       select * from segment where of_kind > 1 or kind = 'tag'
       order by kind, size desc, name limit ${SEGMENTS}

@@ -61,7 +61,7 @@ export type Row<Known> = Omit<Known, 'list' | 'app'> & {
   readonly id?: number | null
 }
 
-/** Lists and apps by their indexes in the report. What is of a list or an app that it does not have is left out. */
+/** Lists and apps by their indexes in the report; what is of others is left out. */
 export function locate<Known>({ listOf, appOf }: Scope, rows: readonly Row<Known>[]): Known[] {
   return rows.flatMap(({ targetId, id, ...row }) => {
     const list = targetId === undefined ? undefined : listOf.get(targetId)

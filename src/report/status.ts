@@ -73,8 +73,8 @@ export type ProblemCount = { readonly view: string; readonly kind: string; reado
 
 /**
  * How many problems of watches, tasks and audits there are, by view and kind, each up to PROBLEMS_COUNTED.
- * Kinds of tasks are asked for one by one, so that the bound of one hides no other; as constants, so that each
- * reads its own branch of the view alone.
+ * Kinds of tasks are asked for one by one, so that the bound of one hides no other; as constants, so that
+ * each reads its own branch of the view alone.
  */
 export async function readProblemCounts({ sql: db }: Database): Promise<ProblemCount[]> {
   const most = PROBLEMS_COUNTED

@@ -118,7 +118,8 @@ function describeChange(report: Report, change: StandingChange, now: number, spa
   const { visibility } = change
   if (visibility === null) return ''
   const basis = describeBasis(change, visibility, now)
-  const points = `${formatDifference(shownChange(visibility))} points in ${span === 1 ? 'one day' : `${span} days`}`
+  const time = span === 1 ? 'one day' : `${span} days`
+  const points = `${formatDifference(shownChange(visibility))} points in ${time}`
   const parts = listParts(report, visibility).map(({ name, points }) => `${name} ${formatDifference(points)}`)
   return `${points}${basis === '' ? '' : `, ${basis}`}${parts.length === 0 ? '' : `: ${parts.join(', ')}`}.`
 }

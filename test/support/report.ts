@@ -66,8 +66,8 @@ interface Course {
 const made = new Map<string, Promise<Report>>()
 
 /**
- * A report as it is read of a history of such a shape, made once in a process. What the stores and the service
- * said is made up beside it.
+ * A report as it is read of a history of such a shape, made once in a process. What the stores and the
+ * service said is made up beside it.
  */
 export function createReport(shape: Shape): Promise<Report> {
   const key = JSON.stringify(shape)

@@ -77,12 +77,14 @@ export function showMoney(report: Report): Markup {
   const noList = 'Nothing was spent on keywords and charts.'
   return html`${total === 0 ? showNothing('Nothing was spent.') : showSpent(report)}
 <div class="columns">
-<div>${table(`${formatUsd(total)} in these days`, ['For', ...bought], byFunction, '')}${showAside(report)}</div>
-<div>${table('Budgets of the project', ['Budget', 'Used', 'Limit', 'Share'], listBudgets(report), noBudget)}</div>
+<div>${table(`${formatUsd(total)} in these days`, ['For', ...bought], byFunction, '')}
+${showAside(report)}</div>
+<div>${table('Budgets of the project', BUDGET_HEADS, listBudgets(report), noBudget)}</div>
 <div>${table('What most was spent on', ['Keyword or chart', ...bought], byList, noList)}</div>
 <div>${table(OUTLOOK, ['Interval', 'In 30 days, at most'], byInterval, 'Nothing is watched.')}</div></div>`
 }
 
+const BUDGET_HEADS = ['Budget', 'Used', 'Limit', 'Share']
 const OUTLOOK = 'What 30 days of this watchlist cost'
 
 function showSpent({ days, money: { spentMicros } }: Report): Markup {

@@ -105,7 +105,7 @@ function known({ values }) {
   return values.filter((value) => value !== null)
 }
 
-/** The rows of the marks come on top of the height of the frame. @type {(frame: Frame, below: number) => Plot} */
+/** Marks come on top of the height of the frame. @type {(frame: Frame, below: number) => Plot} */
 const layOut = (frame, below) => {
   const { days, width, marks = [] } = frame
   const step = (width - LEFT - RIGHT) / days.length

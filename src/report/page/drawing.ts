@@ -1,4 +1,4 @@
-/** What charts are drawn from, and the elements that they are drawn as, on the server and in the page alike. */
+/** What charts are drawn from, and the elements that server and page draw them as. */
 
 /** An element as data: the server makes markup of it, the page's script a node. A string is text. */
 export interface Drawn {

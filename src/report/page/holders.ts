@@ -38,8 +38,8 @@ export function showHolders(report: Report): Markup {
   ])
   const heads = ['App', 'Keywords', 'A week ago', 'Best rank', 'Average rank', { text: 'For example' }]
   const table = showTable('Apps that you do not track', 'holders', heads, rows)
-  return html`<p class="lead">Apps that you do not track, by the number of your keywords on which they are in the
-top ${TOP}.</p>
+  return html`<p class="lead">Apps that you do not track, by the number of your keywords on which they are in
+the top ${TOP}.</p>
 ${rows.length === 0 ? showNothing('None, or no keyword was measured on the last day.') : table}
 ${showFirstPlaces(report)}
 ${showAdvertisers(report)}

@@ -20,8 +20,8 @@ export function showRivals(report: Report, shown: Shown): Markup {
   if (duels.length === 0)
     return showNothing('No own app and competitor are ranked on the same keyword or chart.')
   const rows = duels.map((duel) => showDuel(report, duel))
-  return html`<p class="lead">Keywords on which one of the two ranks: who is ahead now, who overtook whom since
-${overtakingSince(report)}.</p>
+  return html`<p class="lead">Keywords on which one of the two ranks: who is ahead now, who overtook whom
+since ${overtakingSince(report)}.</p>
 ${showTable('Own apps against competitors', 'duels', HEADS, rows)}
 <div class="columns">${showTurns(report, 'lost', shown)}${showTurns(report, 'won', shown)}</div>`
 }

@@ -7,7 +7,6 @@
 import pLimit from 'p-limit'
 import type { CallGate, CallKind, CallOutcome, CallPermit } from '../service/transport.ts'
 import {
-  announceEnd,
   type Call,
   type CallWindowOptions,
   type EndedCall,
@@ -49,14 +48,14 @@ export function createCallGate(db: Database, options: CallWindowOptions, signal:
       const startBeforeMs = startBefore(askedMs, performance.now(), answer.givenAfterMs, validMs)
       return { ...answer, startBeforeMs }
     })
-  const turns = new PermitBatcher(db, askWindow, options, signal)
+  const turns = new PermitBatcher(askWindow, options, signal)
   const askAlone = async (call: Call): Promise<CallPermit> => {
     for (;;) {
       signal.throwIfAborted()
       const { callIds, waitMs, startBeforeMs } = await askWindow([call], [])
       const [callId] = callIds
       if (callId !== undefined) return turns.permitOf(callId, startBeforeMs)
-      await waitForPermit(db, waitMs ?? LONGEST_SLEEP_MS, signal)
+      await waitForPermit(waitMs ?? LONGEST_SLEEP_MS, signal)
     }
   }
   return {
@@ -83,7 +82,6 @@ interface Ending {
 }
 
 class PermitBatcher {
-  readonly #db: Database
   readonly #askWindow: AskWindow
   readonly #options: CallWindowOptions
   readonly #signal: AbortSignal
@@ -99,8 +97,7 @@ class PermitBatcher {
   #waitsForPlace = false
   #timer: NodeJS.Timeout | undefined
 
-  constructor(db: Database, askWindow: AskWindow, options: CallWindowOptions, signal: AbortSignal) {
-    this.#db = db
+  constructor(askWindow: AskWindow, options: CallWindowOptions, signal: AbortSignal) {
     this.#askWindow = askWindow
     this.#options = options
     this.#signal = signal
@@ -170,7 +167,6 @@ class PermitBatcher {
     }
     // What could not be written is free by its deadline.
     for (const { written } of ending) written()
-    if (ending.length > 0) announceEnd(this.#db)
     this.#isAsking = false
     this.#schedule()
   }

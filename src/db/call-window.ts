@@ -2,7 +2,6 @@
  * The call window: never more calls in any 60 seconds than allowed, nor more at once, over all runners on one
  * database. It is exact, because Postgres gives and stamps permits one after the other.
  */
-import { EventEmitter, once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { CallKind, CallOutcome } from '../service/transport.ts'
 import { TIMINGS } from '../timings.ts'
@@ -117,9 +116,8 @@ export async function readCallWait(db: SqlRunner, kind: CallKind, limits: CallLi
 }
 
 /** Writes how a call ended. Its place in flight is free by its deadline, should this fail. */
-export async function endCall(db: Database, callId: number, outcome: CallOutcome): Promise<void> {
-  await db.sql`select end_calls(${describeEnds([{ callId, ...outcome }])}::text::jsonb)`.catch(() => {})
-  announceEnd(db)
+export async function endCall({ sql }: Database, callId: number, outcome: CallOutcome): Promise<void> {
+  await sql`select end_calls(${describeEnds([{ callId, ...outcome }])}::text::jsonb)`.catch(() => {})
 }
 
 function describeEnds(ended: readonly EndedCall[]): string {
@@ -133,30 +131,9 @@ function describeEnds(ended: readonly EndedCall[]): string {
   )
 }
 
-/** Wakes what waits in this process for a place in flight. */
-const waking = new WeakMap<Database, EventEmitter>()
-
-export function announceEnd(db: Database): void {
-  waking.get(db)?.emit('ended')
-}
-
-/**
- * Waits for a permit that may be had after a time: until the clock says so, or a call of this runner has
- * ended.
- * @param signal aborts the wait
- */
-export async function waitForPermit(db: Database, waitMs: number, signal: AbortSignal): Promise<void> {
-  const emitter = waking.get(db) ?? new EventEmitter().setMaxListeners(0)
-  waking.set(db, emitter)
-  const over = new AbortController()
-  const either = AbortSignal.any([signal, over.signal])
-  const ended = waitMs > PLACE_WAIT_MS ? [] : [once(emitter, 'ended', { signal: either })]
-  try {
-    await Promise.race([sleep(Math.min(waitMs, LONGEST_SLEEP_MS), undefined, { signal: either }), ...ended])
-  } finally {
-    over.abort()
-    for (const waiting of ended) waiting.catch(() => {})
-  }
+/** Waits for a permit that may be had after a time. */
+export async function waitForPermit(waitMs: number, signal: AbortSignal): Promise<void> {
+  await sleep(Math.min(waitMs, LONGEST_SLEEP_MS), undefined, { signal })
 }
 
 /**

@@ -4,8 +4,8 @@ import { ConfigurationError } from '../errors.ts'
 import { makeSocket, openSocket } from './socket.ts'
 
 /**
- * What our statements mean, and how values are written and read, stands on these, and each may be otherwise
- * for the login or the database. All are settings that every login may change, on PostgreSQL 15 and later.
+ * What our statements mean, and how values are written and read: a login or a database may have them
+ * otherwise, and every login may change them.
  */
 export const SEMANTIC_SETTINGS = {
   search_path: 'public',
@@ -21,21 +21,14 @@ export const SEMANTIC_SETTINGS = {
   transform_null_equals: 'off',
 }
 
-/**
- * What answers nothing and takes longer than most of our statements do, some of them behind a lock that
- * everybody waits for.
- */
+/** These take longer than most of our statements do. */
 export const PLANNING_SETTINGS = {
   jit: 'off',
-  // By it the check constraints of each partition are parsed for each plan: a quarter of what one keyword's
-  // year takes in a history of ten years. Partitions are left out by their bounds, without it.
+  // Partitions are left out by their bounds: their CHECKs would be parsed for each plan.
   constraint_exclusion: 'off',
 }
 
-/**
- * What work needs beyond that: to write, for as long as it takes, and to find after a crash what was
- * committed.
- */
+/** Work writes, for as long as it takes, and finds after a crash what was committed. */
 export const WRITER_SETTINGS = {
   ...SEMANTIC_SETTINGS,
   ...PLANNING_SETTINGS,
@@ -50,10 +43,7 @@ export const WRITER_SETTINGS = {
   idle_session_timeout: '0',
 }
 
-/**
- * A machine that vanished says no goodbye: the server asks after so many seconds of silence, and ends its
- * session 30 s later.
- */
+/** In seconds: the server ends the session of a machine that vanished after 90 s. */
 export const TCP_KEEPALIVE = { tcp_keepalives_idle: 60, tcp_keepalives_interval: 10, tcp_keepalives_count: 3 }
 
 /** For postgres.js: where to, and how. Its types leave `socket` out. */

@@ -108,15 +108,10 @@ function parseExact(text: string): unknown {
   )
 }
 
-/**
- * Whole numbers and JSON, none of which is rounded. What is given as JSON is written as the text that it is.
- */
+/** Whole numbers and JSON, none of which is rounded. */
 export const EXACT_TYPES = { int8: noted([20], readWhole), json: noted([114, 3802], parseExact) }
 
-/**
- * How values are read, by the number of their type, which is the same on every server. Of arrays the driver
- * would ask on its first connection, and what it then reads them with holds that connection for ever.
- */
+/** By the number of the type, the same on every server: of arrays the driver would ask for it. */
 const TYPES = {
   ...EXACT_TYPES,
   numbers: arrays([1005, 1007, 1016, 1021, 1022, 1028], readWhole),
@@ -167,16 +162,10 @@ export function createRunner(run: (rendered: Rendered, options?: object) => Prom
   return Object.assign(tag, { unsafe }) as SqlRunner
 }
 
-/**
- * Codes of the driver, the system and TLS for a connection that has ended. The others are of statements and
- * parameters.
- */
+/** Of the driver, the system and TLS. Other codes are of statements and parameters. */
 const CONNECTION_ENDED = /^(CONNECTION_\w+|CONNECT_TIMEOUT|E(?!RR_)[A-Z]+|ERR_(STREAM|SSL|TLS|SOCKET)_\w+)$/
 
-/**
- * Whether an error of a statement tells that its session has ended: the server then says FATAL or PANIC, if
- * it can.
- */
+/** Whether an error of a statement tells that its session has ended. */
 export function endsSession(error: unknown): boolean {
   const { code, severity } = error as { code?: unknown; severity?: unknown }
   return (

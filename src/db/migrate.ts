@@ -247,8 +247,7 @@ export async function requireCurrentSchema({ sql: db }: Database): Promise<void>
   const [login] = await db<{ maySee: boolean }[]>`
     select coalesce(has_schema_privilege(to_regnamespace('drizzle')::oid, 'usage'), true) as "maySee"`
   if (!login?.maySee) return
-  const applied = await readApplied(db)
-  refuseOtherSchemas(applied, PRESENT)
+  const applied = await readKnown(db, PRESENT)
   if (!isCurrent(applied, PRESENT)) {
     throw new ConfigurationError(
       'The database was made by an older storerank than this one. Run `storerank migrate` first.',
@@ -258,12 +257,7 @@ export async function requireCurrentSchema({ sql: db }: Database): Promise<void>
 
 /** Whether this storerank made the tables or may bring them up to date: not those of an unreleased state. */
 export async function knowsSchema({ sql: db }: Database): Promise<boolean> {
-  try {
-    return (await readKnown(db, PRESENT)) !== null
-  } catch (error) {
-    if (error instanceof ConfigurationError) return false
-    throw error
-  }
+  return findForeign(await readApplied(db), PRESENT) === null
 }
 
 /**
@@ -302,31 +296,33 @@ const UNSIGNED =
   'database (pg_restore --schema=drizzle), or from an empty database in which the same version of ' +
   'storerank ran `storerank migrate`: pg_dump --schema=drizzle EMPTY | psql THIS. Nothing was changed.'
 
+const UNRELEASED =
+  'The tables of this database were made by a state of storerank that was never released, and ' +
+  'cannot be brought up to date: keep what you want of it (export, dump and sql read an embedded one ' +
+  'as it is, `storerank export watches` the watchlists), make an empty database (the embedded one is ' +
+  'the folder postgres in the home of storerank), and run `storerank migrate`. Nothing was changed.'
+const NEWER =
+  'The database was migrated by a newer storerank than this one. Update this installation; nothing ' +
+  'was changed.'
+
 /** @throws ConfigurationError when this version must not touch the schema */
 async function readKnown(tx: SqlRunner, schema: Schema): Promise<Applied> {
   const applied = await readApplied(tx)
-  refuseOtherSchemas(applied, schema)
+  const foreign = findForeign(applied, schema)
+  if (foreign !== null) throw new ConfigurationError(foreign)
   return applied
 }
 
-function refuseOtherSchemas(applied: Applied, schema: Schema): void {
-  if (applied.isUnsigned) throw new ConfigurationError(UNSIGNED)
+/** Why this version must not touch the schema; null where it may. */
+function findForeign(applied: Applied, schema: Schema): string | null {
+  if (applied.isUnsigned) return UNSIGNED
   const hashes = new Set(applied.migrations.map(({ hash }) => hash))
   const newest = Math.max(0, ...applied.migrations.map(({ stamp }) => stamp))
-  if (schema.migrations.some(({ hash, folderMillis }) => folderMillis <= newest && !hashes.has(hash))) {
-    throw new ConfigurationError(
-      'The tables of this database were made by a state of storerank that was never released, and ' +
-        'cannot be brought up to date: keep what you want of it (export, dump and sql read an embedded one ' +
-        'as it is, `storerank export watches` the watchlists), make an empty database (the embedded one is ' +
-        'the folder postgres in the home of storerank), and run `storerank migrate`. Nothing was changed.',
-    )
-  }
-  if (isNewer(applied, schema)) {
-    throw new ConfigurationError(
-      'The database was migrated by a newer storerank than this one. Update this installation; nothing ' +
-        'was changed.',
-    )
-  }
+  const isUnknown = schema.migrations.some(
+    ({ hash, folderMillis }) => folderMillis <= newest && !hashes.has(hash),
+  )
+  if (isUnknown) return UNRELEASED
+  return isNewer(applied, schema) ? NEWER : null
 }
 
 /** Current, and nobody has dropped a view, a function, a trigger or the schema of the queue since. */

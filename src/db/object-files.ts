@@ -63,12 +63,9 @@ function grantViews(definitions: readonly Definition[]): string {
 }
 
 function expand(text: string): string {
-  return forEachWatchTable(text.replace('{{function_rules}}', listFunctionRules))
-}
-
-function forEachWatchTable(text: string): string {
-  const statements = text.split(/(?<=;\n)/)
-  return statements
+  return text
+    .replace('{{function_rules}}', listFunctionRules)
+    .split(/(?<=;\n)/)
     .flatMap((statement) =>
       statement.includes('{{watch_table}}')
         ? WATCH_TABLES.map((table) => statement.replaceAll('{{watch_table}}', table))

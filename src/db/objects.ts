@@ -40,12 +40,9 @@ export async function applyObjects(
     await applyDefinition(tx, key, text, recorded)
     if (known.has(key)) await dropOutdated(tx, key, recorded)
   }
-  const identities = (await findObjects(tx, keys)).map(({ identity }) => identity)
-  await dropObjects(
-    tx,
-    recorded.filter((identity) => !identities.includes(identity)),
-    recorded,
-  )
+  const identities = await identify(tx, keys)
+  const gone = recorded.filter((identity) => !identities.includes(identity))
+  await dropObjects(tx, gone, recorded)
   await commentColumns(tx, applied, columns)
   await tx.unsafe(revokes.join(''))
   return identities
@@ -79,12 +76,7 @@ async function applyDefinition(
     await tx.savepoint(async (inner) => inner.unsafe(text))
   } catch (error) {
     if (!CANNOT_REPLACE.includes((error as { code?: string }).code ?? '')) throw error
-    const old = await findObjects(tx, [key])
-    await dropObjects(
-      tx,
-      old.map(({ identity }) => identity),
-      recorded,
-    )
+    await dropObjects(tx, await identify(tx, [key]), recorded)
     await tx.unsafe(text)
   }
 }
@@ -94,10 +86,13 @@ async function applyDefinition(
  * uses it is defined after it, and so made anew.
  */
 async function dropOutdated(tx: Transaction, key: string, recorded: readonly Identity[]): Promise<void> {
-  const found = await findObjects(tx, [key])
+  const found = await identify(tx, [key])
   if (found.length < 2) return
-  const old = found.map(({ identity }) => identity).filter((identity) => recorded.includes(identity))
-  await dropObjects(tx, old, recorded)
+  await dropObjects(
+    tx,
+    found.filter((identity) => recorded.includes(identity)),
+    recorded,
+  )
 }
 
 /**
@@ -111,11 +106,8 @@ export async function dropObjectsForMigration(
 ): Promise<Identity[]> {
   const foreign = (await findDependents(tx, recorded)).filter(({ identity }) => !recorded.includes(identity))
   const kept = new Set(foreign.map(({ root }) => root))
-  await dropObjects(
-    tx,
-    recorded.filter((identity) => !kept.has(identity)),
-    recorded,
-  )
+  const free = recorded.filter((identity) => !kept.has(identity))
+  await dropObjects(tx, free, recorded)
   return [...new Set(foreign.map(({ identity }) => identity))].sort()
 }
 
@@ -145,7 +137,7 @@ async function dropObjects(
  * no more.
  */
 async function resetRights(tx: Transaction, recorded: readonly Identity[]): Promise<void> {
-  const present = (await findObjects(tx)).map(({ identity }) => identity)
+  const present = await identify(tx, null)
   const roles = await tx<
     { name: string }[]
   >`select name from unnest(${ROLES}::text[]) name where to_regrole(name) is not null`
@@ -167,12 +159,16 @@ async function refuseTakenNames(
   keys: readonly string[],
   recorded: readonly Identity[],
 ): Promise<void> {
-  const taken = (await findObjects(tx, keys)).find(({ identity }) => !recorded.includes(identity))
+  const taken = (await identify(tx, keys)).find((identity) => !recorded.includes(identity))
   if (taken === undefined) return
   throw new ConfigurationError(
-    `The database has a ${taken.identity} that storerank did not make, and storerank needs the name. ` +
+    `The database has a ${taken} that storerank did not make, and storerank needs the name. ` +
       'Rename it, and run `storerank migrate` again; nothing was changed.',
   )
+}
+
+async function identify(tx: Transaction, keys: readonly string[] | null): Promise<Identity[]> {
+  return (await findObjects(tx, keys)).map(({ identity }) => identity)
 }
 
 /** Relations, functions and triggers of the schema, by the key of their definition: all, or some. */

@@ -50,7 +50,7 @@ export async function workPost(deps: PostDeps, postId: string, signal: AbortSign
     await holdOnTrouble(deps, postId, () => checkForRestore(deps.db, deps.client, signal))
     const claim = await claimOrRelease(deps, postId)
     if (claim.kind === 'wait') {
-      await waitForPermit(deps.db, claim.waitMs, signal)
+      await waitForPermit(claim.waitMs, signal)
       continue
     }
     if (claim.kind === 'price_doubted') {

@@ -1,7 +1,6 @@
 /**
  * The whole cycle of `storerank run`: references, account, plan, then posting and collecting until nothing is
- * outstanding. Several cycles at once share the work: a task that one has planned may be posted and collected
- * by another.
+ * outstanding. Several cycles at once share the work.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Outage, readPostingOutage } from '../account/service-status.ts'
@@ -187,10 +186,7 @@ async function waitUntilDone(
   }
 }
 
-/**
- * Collects beside the cycle, at the pace that the service allows its ready lists, and slower while nothing
- * comes. A failure of it is thrown by the next look.
- */
+/** At the pace of the ready lists, and slower while nothing comes. A failure is thrown by the next look. */
 function createCollector(collect: () => Promise<JobSummary | null>, startedMs: number) {
   let going: Promise<void> | null = null
   let failure: { readonly error: unknown } | null = null
@@ -236,10 +232,7 @@ export function pauseBetweenLists(listedMs: readonly number[], awaited: number, 
   return Math.max(FIRST_COLLECT_MS, Math.ceil(renewsMs / left))
 }
 
-/**
- * When the service refuses the account, or is in outage, what is planned waits for another run; what is paid
- * for is still collected. What waits for another attempt, for hours perhaps, is posted by the next run.
- */
+/** When nothing can be posted, what is planned waits for another run; what is paid for is still collected. */
 function isDone({ planned, posting, posted, outage, restoreHold }: Outstanding, runner: Runner): boolean {
   const isHeld = runner.refusal !== null || outage !== null || restoreHold !== null
   return posting + posted + (isHeld ? 0 : planned) === 0

@@ -117,7 +117,7 @@ export async function executeJob(
   })
 }
 
-/** What happened: numbers that are not 0, and lists that are not empty. Most runs find nothing. */
+/** Numbers that are not 0, and lists that are not empty. Most runs find nothing. */
 export function pickEvents(summary: JobSummary): JobSummary {
   const isEvent = (value: unknown) => (Array.isArray(value) ? value.length > 0 : Boolean(value))
   return Object.fromEntries(Object.entries(summary).filter(([, value]) => isEvent(value)))
@@ -131,7 +131,6 @@ export async function recordMissedRun(db: Database, job: string, slot: Date, rea
       where job_run.state = 'waiting'`
 }
 
-/** A slot that will not be run, and why. */
 export interface MissedSlot {
   readonly slot: Date
   readonly reason: string
@@ -147,8 +146,7 @@ export async function recordMissedSlots(
   await db.sql`
     insert into job_run (job, slot, state, error)
     select ${job}, slot, 'missed', reason from unnest(
-      ${missed.map(({ slot }) => slot.toISOString())}::timestamptz[],
-        ${missed.map(({ reason }) => reason)}::text[]
+      ${missed.map(({ slot }) => slot)}::timestamptz[], ${missed.map(({ reason }) => reason)}::text[]
     ) as m (slot, reason)
     on conflict do nothing`
 }
@@ -189,17 +187,14 @@ export async function enqueueAgain(db: Database, queue: Queue, job: string, slot
   })
 }
 
-/** The slot under which it runs: the scheduled one, or the present of the database. */
 async function startRun(context: JobContext, job: Job, scheduled?: Date): Promise<Date> {
   const run = oneRow(
     await context.db.sql<{ slot: Date }[]>`
     insert into job_run (job, slot, state, runner, started_at)
-    values (${job.name}, coalesce(${scheduled ?? null}::timestamptz, date_trunc('milliseconds',
-      clock_timestamp())), 'running',
-      ${context.runner}, clock_timestamp())
+    values (${job.name}, coalesce(${scheduled ?? null}::timestamptz,
+      date_trunc('milliseconds', clock_timestamp())), 'running', ${context.runner}, clock_timestamp())
     on conflict (job, slot) do update set state = 'running', runner = excluded.runner,
-      started_at = excluded.started_at,
-      ended_at = null, error = null
+      started_at = excluded.started_at, ended_at = null, error = null
     returning slot`,
   )
   return run.slot

@@ -83,7 +83,6 @@ export async function startScheduler(
   }
 }
 
-/** Waits as long as the look before said, and looks again, until it is aborted. */
 async function tick(firstWaitMs: number, signal: AbortSignal, look: () => Promise<number>): Promise<void> {
   let waitMs = firstWaitMs
   for (;;) {
@@ -146,7 +145,7 @@ function beginOfMinute(now: Date): Date {
   return new Date(Math.floor(now.getTime() / MINUTE_MS) * MINUTE_MS)
 }
 
-/** Returns what looks once, and says how long until the next minute of that clock. */
+/** What looks once, and says how long until the next minute of that clock. */
 function createLook(context: JobContext, jobs: readonly Job[], readNow: (db: Database) => Promise<Date>) {
   const { db, queue } = context
   const schedules = jobs.map((job) => ({ job, cron: readCron(job.cron) }))
@@ -200,10 +199,7 @@ async function forgetFuture({ db, queue }: JobContext, jobs: readonly Job[], now
       and slot > ${now}::timestamptz + interval '1 minute'`
 }
 
-/**
- * The latest recorded slot of each job. Runs by hand are left out: they are recorded under their own instant,
- * which is no whole minute.
- */
+/** The latest recorded slot of each job. Runs by hand are left out: their instant is no whole minute. */
 async function readLatestSlots(
   context: JobContext,
   jobs: readonly Job[],

@@ -368,17 +368,11 @@ describe('nobody but the owner', () => {
   const TRIGGER = 'create trigger mine before insert on keyword_watch for each row'
   /** Refused for want of a right, and not for anything else that is wrong with them. */
   const forbidden = () => [
-    ...[
-      ...['ranking', 'app_snapshot', 'task', 'post', 'charge', 'charged_price', 'spend'],
-      ...['ledger', 'watch_period', 'target', 'account_usage', 'api_call', 'rejected_result'],
-      ...['due_slot', 'job_run', 'page', 'listing', 'review'],
-    ].flatMap((table) => [
-      `select * from ${table}`,
-      `insert into ${table} default values`,
-      `delete from ${table}`,
-      `truncate ${table}`,
-      `lock table ${table}`,
-    ]),
+    'select * from ranking',
+    'insert into charge default values',
+    'delete from task',
+    'truncate charge',
+    'lock table ledger',
     'update ranking set app_ids = null',
     'update charge set amount_micros = 0',
     'update ledger set reserved_micros = 0',

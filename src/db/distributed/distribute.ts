@@ -86,8 +86,7 @@ export async function requireCluster(db: SqlRunner): Promise<Coordinator> {
 }
 
 /**
- * Makes or renews the foreign table through which the history is asked. The password is kept in the user
- * mapping, which its owner and superusers may read.
+ * Makes or renews the foreign table through which the history is asked. The user mapping keeps the password.
  * @param password of the login, empty when it needs none
  * @throws ConfigurationError when the login may not
  */
@@ -232,9 +231,8 @@ export async function tryLoop(db: SqlRunner, { host, port }: Coordinator): Promi
 const KEPT_CONNECTIONS = 4
 
 /**
- * Has each session keep its connections to the workers, unless somebody has said how many. Citus keeps one to
- * each worker, and opens the others anew for each transaction, which took as long as storing a batch. Only
- * the owner of the database may.
+ * Citus keeps one connection to each worker and opens the others anew for each transaction, which takes as
+ * long as storing a batch. Only the owner of the database may set it, and what somebody has set stays.
  */
 export async function keepConnections(tx: Transaction): Promise<void> {
   await keepOnCoordinator(tx)

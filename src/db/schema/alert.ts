@@ -4,9 +4,8 @@
  */
 import { sql } from 'drizzle-orm'
 import { check, index, pgTable, uniqueIndex } from 'drizzle-orm/pg-core'
-import { alertChannel } from './channel.ts'
 import { APP_ID_FORM, businessNow, clock, instant, ownId, rulesOf, uuidV7, whole } from './columns.ts'
-import { project } from './project.ts'
+import { alertChannel, project } from './project.ts'
 
 const rule = rulesOf('alert_rule', ['project', 'name'])
 

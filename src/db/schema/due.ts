@@ -1,4 +1,7 @@
-/** What is due and not bought: the queue that plans take from, and what has to be looked at for it. */
+/**
+ * What has to be done: what is due and not bought, and what has to be looked at for it; and the tables by
+ * which runners share the jobs.
+ */
 import { sql } from 'drizzle-orm'
 import { check, index, pgTable, primaryKey } from 'drizzle-orm/pg-core'
 import { instant, micros, whole } from './columns.ts'
@@ -51,3 +54,34 @@ export const periodChange = pgTable('period_change', {
   period_id: whole().notNull(),
   from_slot: instant().notNull(),
 })
+
+/** One run of a job: (job, slot) once, however many runners enqueue it. */
+export const jobRun = pgTable(
+  'job_run',
+  (c) => ({
+    job: c.text().notNull(),
+    slot: instant().notNull(),
+    state: c.text().notNull().default('waiting'),
+    runner: c.text(),
+    started_at: instant(),
+    ended_at: instant(),
+    summary: c.jsonb(),
+    error: c.text(),
+  }),
+  (t) => [
+    primaryKey({ columns: [t.job, t.slot] }),
+    check('job_run_state_known', sql`state in ('waiting', 'running', 'done', 'failed', 'missed')`),
+  ],
+)
+
+/**
+ * One thing that one session or transaction does at a time. A row and no advisory lock by a known number: any
+ * login may take those, and stop all runners. `pid` and `key` name the session that holds it, for as long as
+ * that holds the advisory lock `key`.
+ */
+export const namedLock = pgTable('named_lock', (c) => ({
+  name: c.text().primaryKey(),
+  pid: c.integer(),
+  key: c.bigint({ mode: 'bigint' }),
+  taken_at: instant(),
+}))

@@ -1,7 +1,7 @@
 /** Counts calls: the windows that refuse them, and the statistics that user_data shows. */
 
+import { Tally } from './account.ts'
 import type { Options } from './options.ts'
-import { Tally } from './tally.ts'
 import { DAY_MS, MINUTE_MS } from './timestamp.ts'
 
 /** Lets at most `limit` calls through within any 60 seconds; refused calls do not count. */

@@ -3,9 +3,8 @@
 import type { PostedTask } from './books.ts'
 import type { App, Catalogue } from './catalogue.ts'
 import { isInStore } from './events.ts'
-import { fraction, hashText, mix } from './hash.ts'
+import { fraction, hashText, mix, remember } from './hash.ts'
 import type { Store } from './offers.ts'
-import { remember } from './remember.ts'
 
 /** Which chart, and where and when; without a category it is that of the whole store. */
 type Chart = Pick<PostedTask, 'category' | 'ageRating'> & {

@@ -22,3 +22,15 @@ export const fraction = (hash: number): number => (hash >>> 0) / 0x1_0000_0000
 
 /** Picks one element by hash. `list` must not be empty. */
 export const pick = <T>(list: readonly T[], hash: number): T => list[hash % list.length] as T
+
+/** Remembers what a function of a text made, for the texts that it was asked for last. */
+export const remember = <Value>(most: number) => {
+  const kept = new Map<string, Value>()
+  return (key: string, make: () => Value): Value => {
+    const value = kept.get(key) ?? make()
+    kept.delete(key)
+    kept.set(key, value)
+    if (kept.size > most) kept.delete(kept.keys().next().value ?? '')
+    return value
+  }
+}

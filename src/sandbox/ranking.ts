@@ -5,10 +5,9 @@
 
 import type { App, Catalogue } from './catalogue.ts'
 import { isInStore, placesMoved, sumOf } from './events.ts'
-import { fraction, hashText, mix, pick } from './hash.ts'
+import { fraction, hashText, mix, pick, remember } from './hash.ts'
 import { isGibberish, tokenize } from './keyword.ts'
 import type { View } from './listing.ts'
-import { remember } from './remember.ts'
 import { MODIFIERS, TOPICS, type Topic } from './words.ts'
 
 /** How much each kind of match adds to a score. The noise below adds up to 2. */

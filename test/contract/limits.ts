@@ -8,7 +8,7 @@ import { until } from '../sandbox/receiver.ts'
 import { ASK } from './ask.ts'
 import { bySide, covers, type Otherwise, type Side } from './covers.ts'
 import { byForm } from './form.ts'
-import { AMPLE, everyTest, once, openWorld, post, postAnswered, task, type World } from './world.ts'
+import { AMPLE, everyTest, listHere, once, openWorld, post, postAnswered, task, type World } from './world.ts'
 
 const DEFAULTS = Options.parse({})
 
@@ -21,7 +21,7 @@ type CallLimit = {
   value: number
   /** The paths that are asked in turn; a POST carries one empty object. */
   paths: readonly string[]
-  client(client: AppDataClient): Promise<unknown>
+  client(client: AppDataClient, world: World): Promise<unknown>
 }
 
 const ALLOWED = 3
@@ -51,10 +51,10 @@ const coverCalls = (rows: readonly string[], { option, value, paths, client }: C
       }
     },
     client: async (world) => {
-      for (let calls = 0; calls < ALLOWED; calls += 1) await client(world.client)
-      await assert.rejects(client(world.client), { code: 'rate_limited', retryAfterMs: MINUTE_MS })
+      for (let calls = 0; calls < ALLOWED; calls += 1) await client(world.client, world)
+      await assert.rejects(client(world.client, world), { code: 'rate_limited', retryAfterMs: MINUTE_MS })
       world.clock.nowMs += MINUTE_MS
-      await client(world.client)
+      await client(world.client, world)
     },
   })
 }
@@ -69,17 +69,7 @@ coverCalls(['limits.task_id_history'], {
   option: 'idListsPerMinute',
   value: 10,
   paths: ['POST /v3/app_data/id_list'],
-  client: async (client) => {
-    const past = new Date(Date.UTC(2026, 9, 15, 11))
-    await client.listTaskIds({
-      from: past,
-      to: past,
-      offset: 0,
-      limit: 1,
-      sort: 'asc',
-      includeMetadata: false,
-    })
-  },
+  client: (_client, world) => listHere(world),
 })
 coverCalls(['notes.tasks_ready_limits'], {
   option: 'readyListsPerMinute',
@@ -182,10 +172,7 @@ coverRows(
     datetime_to: stamp(clock.nowMs - byForm(0, 1000)),
     ...(offset > 0 && { offset }),
   }),
-  ({ client, clock }, offset) => {
-    const range = { from: new Date(clock.nowMs - DAY_MS), to: new Date(clock.nowMs - byForm(0, 1000)) }
-    return client.listTaskIds({ ...range, offset, limit: 1000, sort: 'asc', includeMetadata: false })
-  },
+  (world, offset) => listHere(world, { offset, includeMetadata: false }),
 )
 coverRows(
   'limits.failed_task_list',

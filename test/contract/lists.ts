@@ -22,7 +22,17 @@ import {
 } from './fields.ts'
 import { byForm } from './form.ts'
 import { STORES } from './paths.ts'
-import { AMPLE, everyTest, once, openSharedWorld, openWorld, postOne, postWire, presentOf } from './world.ts'
+import {
+  AMPLE,
+  everyTest,
+  listHere,
+  once,
+  openSharedWorld,
+  openWorld,
+  postOne,
+  postWire,
+  presentOf,
+} from './world.ts'
 
 // Ready lists
 
@@ -244,15 +254,7 @@ const history = listed('the history of tasks', openHistory, {
     const fields = { datetime_from: from, datetime_to: to, include_metadata: true }
     return (await world.post('/v3/app_data/id_list', [fields])).tasks[0].result
   },
-  client: (world) =>
-    world.client.listTaskIds({
-      from: new Date(world.clock.nowMs - DAY_MS),
-      to: new Date(presentOf(world)),
-      offset: 0,
-      limit: 1000,
-      includeMetadata: true,
-      sort: 'asc',
-    }),
+  client: (world) => listHere(world),
 })
 
 const isPostUrl = (sent: unknown): boolean =>

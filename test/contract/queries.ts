@@ -245,34 +245,20 @@ covers(['id_list.include_metadata', 'statement.metadata_exists_only'], 'brings t
     for (const each of await client({})) assert.deepEqual([each.tag, each.metadata], [null, null])
   },
 })
-const ENDINGS = byForm(
-  [
-    ['20000', false],
-    ['40102', false],
-    ['40601', true],
-  ],
-  [
-    ['Ok.', false],
-    ['No Search Results.', false],
-    ['Task In Queue.', true],
-  ],
+covers(
+  'statement.all_tasks_are_returned',
+  'successful, failed and unfinished',
+  bySide(async (_world, side) => {
+    const rows = await (await askHistory())[side]({})
+    assert.deepEqual(
+      rows.map((row) => `${row.status} ${(row.datetime_done ?? row.datetimeDone ?? null) === null}`),
+      byForm(
+        ['20000 false', '40102 false', '40601 true'],
+        ['Ok. false', 'No Search Results. false', 'Task In Queue. true'],
+      ),
+    )
+  }),
 )
-covers('statement.all_tasks_are_returned', 'successful, failed and unfinished', {
-  fetch: async () => {
-    const { fetch } = await askHistory()
-    assert.deepEqual(
-      (await fetch({})).map(({ status, datetime_done }) => [status, datetime_done === null]),
-      ENDINGS,
-    )
-  },
-  client: async () => {
-    const { client } = await askHistory()
-    assert.deepEqual(
-      (await client({})).map(({ status, datetimeDone }) => [status, datetimeDone === null]),
-      ENDINGS,
-    )
-  },
-})
 covers(
   'notes.id_list_order_and_status',
   'is by execution, of those posted within the range, with codes, or as it is sold messages, as text',

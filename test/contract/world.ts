@@ -6,9 +6,10 @@ import type { OptionsInput } from '../../src/sandbox/options.ts'
 import type { AppDataClient } from '../../src/service/client.ts'
 import type { ServiceFunction } from '../../src/service/functions.ts'
 import type { PostOutcome, TaskAnswer } from '../../src/service/post-tasks.ts'
+import type { TaskIdQuery } from '../../src/service/task-ids.ts'
 import type { TaskToPost } from '../../src/service/task-rules.ts'
 import type { AnswerHead } from '../../src/service/transport.ts'
-import { AMPLE, type Caller, type Json, type Owner, openSandbox, USA } from '../sandbox/caller.ts'
+import { AMPLE, type Caller, DAY_MS, type Json, type Owner, openSandbox, USA } from '../sandbox/caller.ts'
 import { openClient, testClock } from '../service/wire-server.ts'
 import { byForm, camel, inForm, isSold, pathInOurs, storeNames } from './form.ts'
 import type { Store } from './paths.ts'
@@ -56,6 +57,18 @@ export const readMoney = async (caller: Caller): Promise<Json> =>
 
 /** The last second that a list may end with. */
 export const presentOf = ({ clock }: Caller): number => clock.nowMs - byForm(0, 1000)
+
+/** What the client lists of the past day. */
+export const listHere = (world: World, fields: Partial<TaskIdQuery> = {}) =>
+  world.client.listTaskIds({
+    from: new Date(world.clock.nowMs - DAY_MS),
+    to: new Date(presentOf(world)),
+    offset: 0,
+    limit: 1000,
+    sort: 'asc',
+    includeMetadata: true,
+    ...fields,
+  })
 
 const ends: (() => unknown)[] = []
 after(async () => {

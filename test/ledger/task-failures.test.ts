@@ -113,6 +113,20 @@ describe('a task that the store failed', () => {
   })
 })
 
+describe('a task whose paid result breaks the contract', () => {
+  test('fails, also when an earlier body of it is kept', async () => {
+    const reject = () =>
+      world.db.begin((tx) =>
+        rejectResults(tx, [{ serviceId, path: 'items', problem: 'Bad.', bodyGzip: compressBody(null) }]),
+      )
+    await reject()
+    await world.db.sql`update task set state = 'posted', ended_at = null`
+    await reject()
+    assert.equal((await readTask()).state, 'failed')
+    assert.equal((await world.db.sql`select from rejected_result`).count, 1)
+  })
+})
+
 describe('what has ended', () => {
   test('is not ended otherwise by what is told later', async () => {
     await collect(world)

@@ -88,6 +88,15 @@ describe('a claim', () => {
     assert.deepEqual(await readGaps(world), [{ gap: 'failed', reason }])
   })
 
+  test('ends one that was charged before as failed, also where nothing is told of the failure', async () => {
+    const postId = await planPost(world, ['yoga'])
+    await failAtService(world)
+    await world.db.sql`update task set problem = null`
+    await world.db.sql`delete from keyword_watch`
+    assert.deepEqual(await claim(world, postId), { kind: 'empty' })
+    assert.deepEqual(await countStates(world.db), { failed: 1 })
+  })
+
   test('ends a task that was charged before and whose slot is over, and its gap says both', async () => {
     const postId = await planPost(world, ['yoga'])
     await failAtService(world)

@@ -6,11 +6,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openDatabase } from '../../src/db/database.ts'
 import { RateLimitedError } from '../../src/errors.ts'
+import { recoverTasks } from '../../src/ledger/recover.ts'
 import { readRestoreHold, readRestoreState } from '../../src/ledger/restored.ts'
 import { formatTag } from '../../src/ledger/tag.ts'
 import { recoverForgottenTasks } from '../../src/post/recover.ts'
 import { settlePost } from '../../src/post/settle.ts'
 import { lasting } from '../support/lasting.ts'
+import { clear } from '../support/stages.ts'
 import { createWorld } from '../support/world.ts'
 import { claimed, countStates, planPosts, readMoney, replaceCalls, watch, work } from './posting.ts'
 
@@ -105,4 +107,33 @@ test('a task of which the list does not say what it measured counts once, and is
   // Twice, a page after the other: one that is refused is read again, and not those before it.
   assert.deepEqual(offsets, [0, 1_000, 0, 1_000])
   assert.deepEqual([recovered, unreadable], [0, 1])
+})
+
+test('two listed tasks for the slot of a planned one take its place: one is paid, one paid twice', async () => {
+  await clear(world)
+  await watch(world, ['boxing'])
+  await planPosts(world)
+  const [planned] = await world.db.sql<{ id: string; slot: Date; slotEndsAt: Date }[]>`
+    select id, slot, slot_ends_at as "slotEndsAt" from task`
+  assert.ok(planned)
+  const { installation } = await readRestoreState(world.db.sql)
+  const { slot, slotEndsAt } = planned
+  const posted = { store: 'ios_store', function: 'app_searches', subject: 'boxing', category: null } as const
+  const place = { locationCode: 2840, languageCode: 'en', priority: 1, depth: 100 } as const
+  const listed = ['1', '2'].map((end) => ({
+    taskId: `01900000-0000-7000-8000-00000000000${end}`,
+    attempt: 1,
+    serviceId: `listed-${end}`,
+    origin: { installation, slot, slotEndsAt },
+    posted: { ...posted, ...place },
+    postedAt: new Date(),
+    costMicros: 1200,
+    isDone: false,
+  }))
+  const { adopted } = await world.db.begin((tx) => recoverTasks(tx, listed, 60_000))
+  assert.equal(adopted, 2)
+  const tasks = await world.db.sql`select state from task order by state`
+  assert.deepEqual([tasks.map(({ state }) => state), tasks.length], [['dropped', 'posted'], 2])
+  assert.deepEqual(await readMoney(world.db), { charge: 1200, duplicate: 1200 })
+  assert.equal((await world.db.sql`select from due_slot`).count, 0)
 })

@@ -1,4 +1,7 @@
-/** The printer of documents, through a pager where they are long. Text from outside never steers the terminal; JSON and CSV stay exact. */
+/**
+ * The printer of documents, through a pager where they are long. Text from outside never steers the
+ * terminal; JSON and CSV stay exact.
+ */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { stringify } from 'csv-stringify/sync'

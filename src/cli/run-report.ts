@@ -92,8 +92,8 @@ async function describeRanks(db: Database): Promise<Part> {
   const { lines, total } = await readLatestRanks(db, RANKS_SHOWN)
   if (total === 0)
     return (
-      'There is no rank yet: it takes a keyword or a chart that was measured, and an app of the same project ' +
-      'and store.'
+      'There is no rank yet: it takes a keyword or a chart that was measured, and an app of the same ' +
+      'project and store.'
     )
   const ofRole = (title: string, isOwn: boolean) =>
     describeTable(

@@ -90,8 +90,8 @@ test('a run that the account pays nothing for ends with 3, one that a budget end
     const account = { DATABASE_URL: fresh.url, APP_DATA_URL: poor.url, APP_DATA_LOGIN: 'poor@example.com' }
     await withSettings({ ...account, MAX_USD_PER_DAY: '0.0001' }).succeed('run')
     const stopped = new RegExp(
-      String.raw`^Stopped by money: the account's limit per day leaves \$0\.0008 of \$0\.002, and what is due ` +
-        String.raw`costs \$0\.0012 or more a measurement \(not bought: 1\)\. Raise it with .* is over\.$`,
+      String.raw`^Stopped by money: the account's limit per day leaves \$0\.0008 of \$0\.002, and what is ` +
+        String.raw`due costs \$0\.0012 or more a measurement \(not bought: 1\)\. Raise it with .* is over\.$`,
       'm',
     )
     for (const args of [['run'], ['run', 'track']]) await withSettings(account).refuse(args, stopped, 3)

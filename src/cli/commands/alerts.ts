@@ -143,7 +143,8 @@ interface Retried {
 
 function describeRetried({ name, enabled, messages }: Retried): string {
   const isOne = messages === 1
-  const what = `${countOf(messages, 'message')} of the channel "${name}" that ${isOne ? 'was' : 'were'} given up`
+  const were = isOne ? 'was' : 'were'
+  const what = `${countOf(messages, 'message')} of the channel "${name}" that ${were} given up`
   if (enabled) return `The runners send ${what} again within a minute, under the same id${isOne ? '' : 's'}.`
   return `${what} ${isOne ? 'waits' : 'wait'} to be sent again. ${describeDisabled(name)}`
 }

@@ -158,8 +158,8 @@ function warnOfRefused({ refused, refusedCount }: Import, isSeveral: boolean, co
 function describeOddities(done: Import, isTrial: boolean): string[] {
   const { problems, isStopped, stillDisabled } = done
   const disabled =
-    `${countOf(stillDisabled, 'row is', 'rows are')} disabled in these projects, and stay so: a file enables ` +
-    'what has true in a column enabled.'
+    `${countOf(stillDisabled, 'row is', 'rows are')} disabled in these projects, and stay so: a file ` +
+    'enables what has true in a column enabled.'
   const told = problems.map(({ message, watches }) =>
     watches === 1 ? message : `${countOf(watches, 'watch', 'watches')}: ${message}`,
   )

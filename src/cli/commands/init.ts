@@ -27,7 +27,8 @@ export const init = command({
     return {
       parts: [
         `${file} has every setting with its meaning, and none is set: with no settings storerank uses an ` +
-          'embedded database and the sandbox. Fill in what is yours, then: storerank migrate && storerank plan',
+          'embedded database and the sandbox. Fill in what is yours, then: storerank migrate && ' +
+          'storerank plan',
       ],
     }
   },

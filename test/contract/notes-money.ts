@@ -12,6 +12,7 @@ import { ASK } from './ask.ts'
 import { bySide, covers } from './covers.ts'
 import { byForm } from './form.ts'
 import {
+  listHere,
   openWorld,
   post,
   postOne,

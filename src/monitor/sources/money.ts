@@ -35,7 +35,7 @@ export const account = source({
 })
 
 /** Of one project, or of all (`project` is empty). */
-interface MoneyOfToday {
+export interface MoneyOfToday {
   readonly project: string
   readonly spentMicros: number
   readonly reservedMicros: number

@@ -139,7 +139,7 @@ interface Declaration<O, A, Session> {
 export type Outcome = number | Document
 
 /** A declaration whose types of options only it knows, and what it needs. */
-interface Declared extends Omit<Declaration<Parameters, Parameters, never>, 'run' | 'needs'> {
+export interface Declared extends Omit<Declaration<Parameters, Parameters, never>, 'run' | 'needs'> {
   run(options: object, context: CommandContext): Promise<Outcome>
 }
 

@@ -34,7 +34,7 @@ import {
 import { price, rating } from './results.ts'
 
 /** An app as a search or a chart shows it. */
-export type RankedApp = ReturnType<typeof readApp>
+export type RankedApp = ReturnType<typeof readNewApp>
 /** What a search or a chart says of an app in numbers; one that cannot be read is null. */
 export type ListedNumbers = ReturnType<typeof readNumbers>
 /** An advertisement: which app stands there, and at which place among all results, from 1. */
@@ -147,15 +147,18 @@ function itemsOf(result: unknown, counted: number | null): readonly unknown[] {
 /** In the order sent, an app at its best rank. Of apps that claim one rank none is ranked. */
 function readRanks<Read extends Item>(sent: readonly unknown[], read: ReadItem<Read>): ReadItems<Read> {
   const all = readItems(sent, read)
-  const byRank = Map.groupBy(all.items, ({ rank }) => rank)
-  const isDisputed = ({ rank, app }: Item) =>
-    byRank.get(rank)?.some((other) => other.app.appId !== app.appId) === true
+  const holders: string[] = []
+  const disputed = new Set<number>()
+  for (const { rank, app } of all.items) {
+    holders[rank] ??= app.appId
+    if (holders[rank] !== app.appId) disputed.add(rank)
+  }
   const readUndisputed = (value: unknown, index: number) => {
     const item = read(value, index)
-    if (item === null || !isDisputed(item)) return item
+    if (item === null || !disputed.has(item.rank)) return item
     throw unreadable(['items', index, 'rank_group'], `two apps claim rank ${item.rank}`)
   }
-  const { items, refused } = all.items.some(isDisputed) ? readItems(sent, readUndisputed) : all
+  const { items, refused } = disputed.size > 0 ? readItems(sent, readUndisputed) : all
   const bestByApp = new Map<string, Read>()
   for (const item of items) {
     const { rank = Infinity } = bestByApp.get(item.app.appId) ?? {}
@@ -180,7 +183,37 @@ function readItem(sent: unknown, index: number, asked: Store | null = null) {
   }
 }
 
-function readApp(sent: Readonly<Record<string, unknown>>, appId: string, index: number) {
+const MAX_REMEMBERED = 100_000
+/**
+ * Apps as they were read last. One that has not changed is the same object in all results that name it: the
+ * garbage collector copies what a batch of results holds until it is stored.
+ */
+const lastRead = new Map<string, RankedApp>()
+
+function readApp(sent: Readonly<Record<string, unknown>>, appId: string, index: number): RankedApp {
+  const before = lastRead.get(appId)
+  if (before !== undefined && isSame(sent, before)) return before
+  if (lastRead.size >= MAX_REMEMBERED) lastRead.clear()
+  const app = readNewApp(sent, appId, index)
+  lastRead.set(appId, app)
+  return app
+}
+
+function isSame(sent: Readonly<Record<string, unknown>>, app: RankedApp): boolean {
+  const { votes, rating, priceMicros, currency } = readNumbers(sent)
+  return (
+    (sent.title ?? null) === app.title &&
+    (sent.developer ?? null) === app.developer &&
+    (sent.icon ?? null) === app.icon &&
+    (sent.url ?? null) === app.url &&
+    votes === app.numbers.votes &&
+    rating === app.numbers.rating &&
+    priceMicros === app.numbers.priceMicros &&
+    currency === app.numbers.currency
+  )
+}
+
+function readNewApp(sent: Readonly<Record<string, unknown>>, appId: string, index: number) {
   const readText = (field: string, maxLength: number): string | null => {
     const text = sent[field] ?? null
     if (text === null) return null
@@ -249,9 +282,10 @@ function describeHoles(sent: readonly unknown[]): string | null {
   const ranks = new Set<number>()
   let unread = 0
   for (const item of sent) {
-    const rank = isOrganic(item) ? readRank(item.rank_group) : null
+    const isRanked = isOrganic(item)
+    const rank = isRanked ? readRank(item.rank_group) : null
     if (rank !== null) ranks.add(rank)
-    else if (isOrganic(item) || !isTyped(item)) unread += 1
+    else if (isRanked || !isTyped(item)) unread += 1
   }
   const holes = Math.max(0, ...ranks) - ranks.size - unread
   if (holes <= 0) return null

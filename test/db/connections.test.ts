@@ -37,3 +37,23 @@ test('the least limit of role, database and server is told, with what to do', as
     /the database .* allows 9\. It works with 10/,
   )
 })
+
+test('the server ends a silent session, and within two minutes that of a vanished machine', async (t) => {
+  const database = await createEmptyDatabase()
+  const db = openDatabase(database.url)
+  const session = db.openSession(7_000)
+  t.after(async () => {
+    await Promise.all([session.end(), db.close()])
+    await database.drop()
+  })
+  const [row] = await session<{ idle: string; after: number; every: number; times: number }[]>`
+    select current_setting('idle_session_timeout') as idle,
+      current_setting('tcp_keepalives_idle')::int as after,
+      current_setting('tcp_keepalives_interval')::int as every,
+        current_setting('tcp_keepalives_count')::int as times`
+  assert.equal(row?.idle, '7s')
+  assert.ok(row.after > 0 && row.after + row.every * row.times < 120, JSON.stringify(row))
+  const [pooled] = await db.sql<{ after: number }[]>`
+    select current_setting('tcp_keepalives_idle')::int as after`
+  assert.equal(pooled?.after, row.after, 'one of the pool may hold a lock in the middle of a statement')
+})

@@ -80,7 +80,6 @@ async function recordStatus(
       select distinct on (api, endpoint) * from json_to_recordset(${JSON.stringify(told)}::text::json)
         as t (api text, endpoint text, status text)
     ),
-    known as materialized (select * from service_status),
     gone as (
       delete from service_status s where not exists (select from told t where t.api = s.api
         and t.endpoint = s.endpoint)
@@ -94,7 +93,7 @@ async function recordStatus(
       returning api, endpoint, status, since
     )
     select r.api, r.endpoint, r.status, r.since
-    from recorded r left join known k using (api, endpoint)
+    from recorded r left join service_status k using (api, endpoint)
     where r.status <> coalesce(k.status, 'ok')`
 }
 

@@ -82,9 +82,9 @@ async function deliverMessage(deps: DeliveryDeps, channel: Channel, message: Mes
 }
 
 /**
- * What is not of the receiver is a fault of storerank: it must not keep the channel waiting without a word. Of
- * a receiver that wants no more the message waits until its channel is enabled again; an address that a person
- * has changed since it was read stays.
+ * What is not of the receiver is a fault of storerank: it must not keep the channel waiting without a word.
+ * Of a receiver that wants no more the message waits until its channel is enabled again; an address that a
+ * person has changed since it was read stays.
  */
 async function recordRefusal({ db, log }: DeliveryDeps, channel: Channel, { id }: Message, error: Error) {
   const isOurs = !(error instanceof StorerankError)

@@ -97,9 +97,9 @@ async function gather({ db }: AlertDeps, project: AlertProject): Promise<number>
 }
 
 /**
- * Makes messages of what waits in a project, by the state of the tables alone: a runner that was killed between
- * finding and gathering leaves nothing behind. An event without a channel that is enabled is held back for
- * good.
+ * Makes messages of what waits in a project, by the state of the tables alone: a runner that was killed
+ * between finding and gathering leaves nothing behind. An event without a channel that is enabled is held
+ * back for good.
  */
 export async function gatherMessages(tx: Transaction, project: AlertProject): Promise<void> {
   await tx`

@@ -16,10 +16,10 @@ type Chart = Pick<PostedTask, 'category' | 'ageRating'> & {
 /** The collections of each store, as they are sold. */
 export const COLLECTIONS = {
   ios_store: 'top_free_ios top_paid_ios top_grossing_ios new_ios new_free_ios new_paid_ios'.split(' '),
-  android_store:
-    'featured topselling_free topselling_paid topgrossing topselling_new_free topselling_new_paid movers_shakers'.split(
-      ' ',
-    ),
+  android_store: (
+    'featured topselling_free topselling_paid topgrossing topselling_new_free topselling_new_paid ' +
+    'movers_shakers'
+  ).split(' '),
 }
 
 /** No store shows more of a chart. */

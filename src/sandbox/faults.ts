@@ -40,8 +40,8 @@ const FAULTS = {
   otherAnswer: 'A result is all that another task of the function found, under the id that was asked for.',
   otherFailure: 'A result is the failure (40101) of another task of the same function.',
   otherField:
-    'A result says in one field or its path that it is about something else, or has a second one beside it; ' +
-    'each in its turn.',
+    'A result says in one field or its path that it is about something else, or has a second one beside ' +
+    'it; each in its turn.',
   wrongPostId: 'The answer to a POST names an id that no task has; id_list is right.',
   turnedIds: 'The answer to a POST names with each task the id of the next; id_list is right.',
   strayWebhook: 'Before a webhook comes another one, with its tag in the URL and an id that no task has.',

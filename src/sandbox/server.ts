@@ -23,7 +23,7 @@ import { openService, type Service } from './service.ts'
 import { answerInTrouble, sendJson } from './trouble.ts'
 import { Webhooks } from './webhooks.ts'
 
-/** A running sandbox. `instance` is another one for every start; `idleMs` is the time since the last request. */
+/** A running sandbox. `instance` is another one at every start; `idleMs` is the time since the last call. */
 export type Sandbox = { url: string; instance: string; idleMs(): number; close(): Promise<void> }
 
 const HOST = '127.0.0.1'
@@ -98,7 +98,7 @@ const addEndpoints = (
   }
 }
 
-/** The control of the faults, for who knows the login: what they are and how often each struck, and others. */
+/** The control of the faults, for who knows the login: which there are, how often each struck, and others. */
 const addControl = (app: FastifyInstance, { faults }: Service, isKnown: LoginCheck): void => {
   const show = () => ({ faults: faults.settings, struck: faults.struck, clockOffsetMs: faults.clockOffsetMs })
   app.get('/faults', (request, reply) => (isKnown(request, reply) ? show() : reply))

@@ -135,7 +135,9 @@ export class Tasks {
     this.#ready.delete(task)
   }
 
-  /** Notes how a webhook went: a delivered postback ends the time on the ready list, a failed one begins it. */
+  /**
+   * Notes how a webhook went: a delivered postback ends the time on the ready list, a failed one begins it.
+   */
   noteDelivery(task: Task, hook: Hook, failure?: DeliveryFailure): void {
     this.#record({ kind: 'sent', id: task.id, hook, ...(failure && { failure }) })
     if (task.isFetched) this.#ready.delete(task)

@@ -14,8 +14,8 @@ const LONGEST_ROW_BYTES = 262_144
 /** As Excel begins a file whose separator is not that of the country. */
 const SEPARATOR_LINE = /^\ufeff?sep=(.)$/i
 const LOST_LETTER =
-  'it has bytes that are no letters of UTF-8, or the sign � of a letter that was lost; where all of the file ' +
-  'is in another encoding, name it: --encoding'
+  'it has bytes that are no letters of UTF-8, or the sign � of a letter that was lost; where all of the ' +
+  'file is in another encoding, name it: --encoding'
 const STRAY_QUOTE = 'its quotes do not match: a cell with quotes in it is written "say ""hi"""'
 const OPEN_QUOTE =
   'a quote before it is not closed, or it is longer than 262,144 bytes: nothing after it could be read'

@@ -69,7 +69,7 @@ interface Known {
 /** An app may be named by its id, its label or its title. What is in the rows twice is stored once. */
 async function store(tx: Transaction, given: readonly Given[]): Promise<readonly Known[]> {
   return tx<Known[]>`
-    with known as materialized (
+    with known as (
       select g.*, coalesce(g.location_code, (
           select l.code from location l
           where l.store = g.store and lower(l.name collate "C") = lower(g.location_name collate "C")
@@ -100,7 +100,8 @@ async function store(tx: Transaction, given: readonly Given[]): Promise<readonly
       returning xmax = 0 as added
     )
     select k.n, k.project, k.location, k.app,
-      count(*) filter (where k.location is not null and k.app is not null) over () as stored, s.added, s.changed
+      count(*) filter (where k.location is not null and k.app is not null) over () as stored,
+      s.added, s.changed
     from known k
     cross join (
       select count(*) filter (where added) as added, count(*) filter (where not added) as changed from stored

@@ -157,8 +157,8 @@ export async function waitForImports(tx: Transaction): Promise<void> {
 }
 
 /**
- * A statement for each kind and set of columns, because what a row leaves out gets the column's default, which
- * a statement has for all of its rows or none. Channels before the rules that name them.
+ * A statement for each kind and set of columns, because what a row leaves out gets the column's default,
+ * which a statement has for all of its rows or none. Channels before the rules that name them.
  */
 async function storePiece(
   tx: Transaction,
@@ -319,7 +319,8 @@ async function readTwins(
   if (most === 0 || stored.length === 0) return []
   return tx<ImportProblem[]>`
     select problem, message, 1 as watches from twin_problem
-    where watch_table = ${first?.watch.table ?? ''} and watch_id = any(${stored.map(({ id }) => id)}::bigint[])
+    where watch_table = ${first?.watch.table ?? ''}
+      and watch_id = any(${stored.map(({ id }) => id)}::bigint[])
     limit ${most}`
 }
 

@@ -16,8 +16,8 @@ test('a project that cannot be looked at is an error, and keeps no other from be
   await world.sql`insert into project (name) values ('broken')`
   await world.sql`insert into alert_rule (project, name, kind, threshold)
     values ('broken', 'moved', 'rank_moved', 1)`
-  await world.sql`insert into alert_due (project_id, slot, target_ids) select id, date_trunc('day', now()), '{1}'
-    from project where name = 'broken'`
+  await world.sql`insert into alert_due (project_id, slot, target_ids)
+    select id, date_trunc('day', now()), '{1}' from project where name = 'broken'`
   await world.sql`
     create function refuse_to_look() returns trigger language plpgsql as $$ begin raise 'broken'; end $$`
   await world.sql`create trigger refuse before delete on alert_due
@@ -179,7 +179,8 @@ describe('a channel', () => {
     await world.addEvent('collect')
     await world.gather()
     const again = (from: string) =>
-      world.sql`update alert_channel set retry_from = clock_timestamp() - ${from}::interval where name = 'ops'`
+      world.sql`update alert_channel set retry_from = clock_timestamp() - ${from}::interval
+        where name = 'ops'`
     await world.sql`update alert_message set ended_at = clock_timestamp() - interval '8 days'
       where state = 'dead'`
     await again('7 days')

@@ -224,7 +224,8 @@ test('a digest by e-mail has the page with it, and goes without after three fail
   await world.sql`
     insert into alert_message (channel_id, project_id, digest_at)
     select ${id}, id, now() - interval '2 days' from project`
-  await world.sql`update alert_event set message_id = (select id from alert_message order by digest_at limit 1)`
+  await world.sql`update alert_event
+    set message_id = (select id from alert_message order by digest_at limit 1)`
   await world.sql`
     delete from alert_message m where not exists (select from alert_event e where e.message_id = m.id)`
   await sendTimes(4)
@@ -350,8 +351,8 @@ describe('a digest', () => {
     assert.equal((await world.sql`select from alert_message`).length, 0)
     await world.addRule()
     await world.gather()
-    const [message] =
-      await world.sql`select to_char(digest_at at time zone 'Asia/Tokyo', 'Dy HH24:MI') as at from alert_message`
+    const [message] = await world.sql`
+      select to_char(digest_at at time zone 'Asia/Tokyo', 'Dy HH24:MI') as at from alert_message`
     assert.equal(message?.at, 'Mon 06:00')
   })
 })

@@ -109,7 +109,7 @@ test('a task of which the list does not say what it measured counts once, and is
   assert.deepEqual([recovered, unreadable], [0, 1])
 })
 
-test('two listed tasks for the slot of a planned one take its place: one is paid, one paid twice', async () => {
+test('two listed tasks for a planned slot take its place: one is a duplicate', async () => {
   await clear(world)
   await watch(world, ['boxing'])
   await planPosts(world)

@@ -40,7 +40,7 @@ test('names of the stores are two different segments of a path', () => {
     assert.equal(readStoreNames(wrong), null)
 })
 
-test('where the service does not have a path as it is called, it says which, and what to check', async (t) => {
+test('where the service does not have a path as it is called, it says which and what to check', async (t) => {
   const missing = envelope([], { httpStatus: 404, status_code: 40400, status_message: 'Not Found.' })
   const { baseUrl } = await startWireServer(t, missing)
   await assert.rejects(

@@ -141,6 +141,18 @@ describe('a transaction whose session has ended', () => {
     assert.deepEqual(await facts(), [])
   })
 
+  test('loses what the driver holds back behind the statement that it is lost in', async (t) => {
+    const db = open(t)
+    const sendAll = (tx: Transaction) =>
+      Promise.all([
+        tx`select pg_terminate_backend(pg_backend_pid())`,
+        ...[1, 2, 3].map((n) => tx`insert into fact values (${`outside ${n}`})`),
+      ])
+    await assert.rejects(db.begin(sendAll), { code: LOST })
+    await assertUsable(db)
+    assert.deepEqual(await facts(), [])
+  })
+
   async function assertUsable(db: Database): Promise<void> {
     const results = await Promise.all([1, 2, 3].map((one) => db.sql`select ${one}::int as one`))
     assert.deepEqual(

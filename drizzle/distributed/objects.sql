@@ -4,10 +4,10 @@
 --
 -- The history is asked through foreign tables of postgres_fdw: a session of the coordinator with itself,
 -- which sends conditions to Citus. So any statement can ask the history. ranking_row is `ranking` itself;
--- distributed_slot and distributed_rank are it with the lists and apps of each project
--- (queries.sql), so that a project, an app and a keyword are conditions too, and the workers look
--- for the apps. What is to be sent has to be a constant or a value of an outer query. A function of (project,
--- from, to) that is strict is not inlined, and sends its range.
+-- distributed_slot and distributed_rank are it with the lists and apps of each project (queries.sql), so that
+-- a project, an app and a keyword are conditions too, and the workers look for the apps. What is to be sent
+-- has to be a constant or a value of an outer query. A function of (project, from, to) that is strict is not
+-- inlined, and sends its range.
 create or replace view ranking_row as
 select r.target_id, r.slot, r.captured_at, r.gap, r.reason, r.depth, r.results_count, r.app_ids, r.absolute,
   r.paid_ids, r.paid_places
@@ -39,7 +39,7 @@ begin atomic
   select o.period_id, o.project, o.kind, o.target_id, o.every, o.slot from open o
   where not exists (select from closed c where c.target_id = o.target_id and c.slot = o.slot);
 end;
-comment on function project_pending(text) is 'The rows of pending_ranking of one project.';
+comment on function project_pending is 'The rows of pending_ranking of one project.';
 
 create or replace view pending_ranking as
 select s.period_id, j.name as project, s.kind, s.target_id, s.every, s.slot
@@ -151,9 +151,9 @@ begin atomic
   where h.target_id = any(array(select target_id from latest))
     and h.slot = any(array(select distinct slot from latest));
 end;
-comment on function latest_rankings(text) is
-  'Of each keyword and chart that a project follows the latest row of the history that any of its '
-  'periods asked for.';
+comment on function latest_rankings is
+  'Of each keyword and chart that a project follows the latest row of the history that any of its periods '
+  'asked for.';
 
 create or replace function past_rankings(in_project text)
 returns table (target_id integer, days integer, depth smallint, app_ids integer[], outcome text)
@@ -164,8 +164,7 @@ begin atomic
     from latest_rankings(in_project) r
     cross join (values (1), (7), (30)) d (days)
   )
-  select p.target_id, p.days, h.depth, h.app_ids,
-    rank_outcome(null, h.gap, h.reason)
+  select p.target_id, p.days, h.depth, h.app_ids, rank_outcome(null, h.gap, h.reason)
   from past p
   join ranking_row h on h.target_id = p.target_id and h.slot = p.slot
   where h.target_id = any(array(select target_id from past))
@@ -176,7 +175,7 @@ begin atomic
         and is_shown(a.every, a.first_slot, a.last_slot, a.ended_at, h.slot, h.gap)
     );
 end;
-comment on function past_rankings(text) is
+comment on function past_rankings is
   'The rows of the history 1, 7 and 30 days before those of latest_rankings.';
 
 create or replace view rank_latest as
@@ -282,10 +281,9 @@ begin
     on conflict do nothing;
   end if;
 end $$;
-comment on function keep_distributed_lists(bigint[]) is
-  'Adds to distributed_list and distributed_app what some periods, or all (null), ask for and is not '
-  'there yet.';
-revoke execute on function keep_distributed_lists(bigint[]) from public;
+comment on function keep_distributed_lists is
+  'Adds to distributed_list and distributed_app what some periods, or all (null), ask for and is not there '
+  'yet.';
 
 create or replace function keep_distributed() returns trigger
 language plpgsql security definer set search_path = public, pg_temp as $$
@@ -293,8 +291,7 @@ begin
   perform keep_distributed_lists(array(select id from fresh));
   return null;
 end $$;
-comment on function keep_distributed() is 'Keeps distributed_list and distributed_app.';
-revoke execute on function keep_distributed() from public;
+comment on function keep_distributed is 'Keeps distributed_list and distributed_app.';
 
 create or replace trigger keep_distributed after insert on watch_period
 referencing new table as fresh for each statement execute function keep_distributed();
@@ -313,9 +310,8 @@ begin
   end if;
   return null;
 end $$;
-comment on function keep_distributed_project() is
+comment on function keep_distributed_project is
   'Keeps distributed_project, and deletes what belongs to a project that is gone.';
-revoke execute on function keep_distributed_project() from public;
 
 create or replace trigger keep_distributed after insert or update of name or delete on project
 for each row execute function keep_distributed_project();

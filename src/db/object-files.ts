@@ -8,11 +8,13 @@ import { join } from 'node:path'
 import { FUNCTION_RULES } from '../service/functions.ts'
 import { ROLES } from './roles.ts'
 
-/** One `create or replace …` with the comments after it. */
+/** One `create or replace …`. */
 export interface Definition {
   /** `view rank_history`, `function slot_of` or `trigger keep_period on app_watch`. */
   readonly key: string
   readonly text: string
+  /** What follows it from its first `comment on …` on. */
+  readonly comments: string
 }
 
 export interface Objects {
@@ -39,7 +41,8 @@ const WATCH_TABLES = ['keyword_watch', 'app_watch', 'chart_watch']
 export function readObjects(folder: string): Objects {
   const read = (path: string) => readFileSync(join(folder, path), 'utf8')
   const paths = globSync('{objects,distributed}/**/*.{sql,txt}', { cwd: folder }).sort()
-  const texts = new Map(paths.map((path) => [path, expand(read(path))]))
+  const refusals = () => listRefusals(read('objects/refusals.txt'))
+  const texts = new Map(paths.map((path) => [path, expand(read(path), refusals)]))
   const parts = paths
     .filter((path) => path.startsWith('objects/') && path.endsWith('.sql'))
     .flatMap((path) => split(texts.get(path) ?? ''))
@@ -50,7 +53,7 @@ export function readObjects(folder: string): Objects {
       .digest('hex'),
     definitions,
     distributed: definitionsOf(split(read('distributed/objects.sql'))),
-    columns: readColumns(read('objects/columns.txt')),
+    columns: readEntries(read('objects/columns.txt')),
     revokes: parts.filter((text) => text.startsWith('revoke ')),
     grants: [...parts.filter((text) => text.startsWith('grant ')), grantViews(definitions)],
   }
@@ -62,9 +65,10 @@ function grantViews(definitions: readonly Definition[]): string {
   return `grant select on ${views.join(', ')} to ${ROLES.join(', ')};`
 }
 
-function expand(text: string): string {
+function expand(text: string, refusals: () => string): string {
   return text
     .replace('{{function_rules}}', listFunctionRules)
+    .replace('{{refusals}}', refusals)
     .split(/(?<=;\n)/)
     .flatMap((statement) =>
       statement.includes('{{watch_table}}')
@@ -75,9 +79,18 @@ function expand(text: string): string {
 }
 
 /** `name: sentence`, of which further lines are indented. */
-function readColumns(text: string): Map<string, string> {
+function readEntries(text: string): Map<string, string> {
   const entries = text.replace(/\n +/g, ' ').matchAll(/^(\w+): (.*)$/gm)
   return new Map(Array.from(entries, ([, name = '', sentence = '']) => [name, sentence]))
+}
+
+/** Rule, what is said of a row that breaks it, and what to do; null where its name says the first. */
+function listRefusals(text: string): string {
+  const rows = Array.from(readEntries(text), ([rule, said]) => {
+    const [sentence, remedy] = said.split(/ ?\| /).map((each) => `'${each.replaceAll("'", "''")}'`)
+    return `('${rule}', nullif(${sentence}, ''), ${remedy})`
+  })
+  return rows.join(',\n  ')
 }
 
 /**
@@ -101,7 +114,12 @@ function split(text: string): string[] {
 }
 
 function definitionsOf(parts: readonly string[]): Definition[] {
-  return parts.filter((text) => text.startsWith('create ')).map((text) => ({ key: keyOf(text), text }))
+  return parts
+    .filter((part) => part.startsWith('create '))
+    .map((part) => {
+      const [text = part, ...comments] = part.split(/^(?=comment on )/m)
+      return { key: keyOf(text), text, comments: comments.join('') }
+    })
 }
 
 function keyOf(text: string): string {
@@ -131,10 +149,7 @@ function sortByUse(definitions: readonly Definition[]): Definition[] {
 
 /** Keys of what it may use: what stands where a relation does, or before a bracket. */
 function listUsed({ text }: Definition): string[] {
-  const code = text
-    .replace(/^comment on .*/ms, '')
-    .replace(/--.*|'[^']*'/g, '')
-    .replace(/language plpgsql.*/s, '')
+  const code = text.replace(/--.*|'[^']*'/g, '').replace(/language plpgsql.*/s, '')
   const relations = code.matchAll(/(?:\b(?:from|join|on)|,)\s+(\w+)/g)
   const functions = code.matchAll(/\b(\w+)\s*\(/g)
   return [

@@ -4,7 +4,7 @@
  * that must be dropped, the migration is refused with a sentence that names it.
  */
 import { ConfigurationError } from '../errors.ts'
-import type { Definition, Objects } from './object-files.ts'
+import type { Objects } from './object-files.ts'
 import { ROLES } from './roles.ts'
 import type { Transaction } from './transaction.ts'
 
@@ -43,19 +43,17 @@ export async function applyObjects(
   const identities = await identify(tx, keys)
   const gone = recorded.filter((identity) => !identities.includes(identity))
   await dropObjects(tx, gone, recorded)
-  await commentColumns(tx, applied, columns)
+  // When no two functions have one name any more.
+  const comments = applied.map((definition) => definition.comments).join('')
+  await tx.unsafe(comments)
+  await commentColumns(tx, comments, columns)
   await tx.unsafe(revokes.join(''))
   return identities
 }
 
 /** The columns of what has a comment have one too: their own, or what their name means. */
-async function commentColumns(
-  tx: Transaction,
-  applied: readonly Definition[],
-  columns: Objects['columns'],
-): Promise<void> {
-  const find = (pattern: RegExp) =>
-    applied.flatMap(({ text }) => [...text.matchAll(pattern)].map(([, name = '']) => name))
+async function commentColumns(tx: Transaction, comments: string, columns: Objects['columns']): Promise<void> {
+  const find = (pattern: RegExp) => Array.from(comments.matchAll(pattern), ([, name = '']) => name)
   const statements = await tx<{ text: string }[]>`
     select format('comment on column %I.%I is %L', c.relname, a.attname, s.sentence) as text
     from unnest(${[...columns.keys()]}::text[], ${[...columns.values()]}::text[]) s (name, sentence)

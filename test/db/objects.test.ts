@@ -126,7 +126,9 @@ test('every column of a view says what it is: by its name, or itself where it is
     rows.filter(({ said }) => said === null).map(({ view, name }) => `${view}.${name}`),
     [],
   )
-  const own = OBJECTS.definitions.flatMap(({ text }) => text.match(/(?<=^comment on column )\S+/gm) ?? [])
+  const own = OBJECTS.definitions.flatMap(
+    ({ comments }) => comments.match(/(?<=^comment on column )\S+/gm) ?? [],
+  )
   assert.equal(new Set(own).size, own.length)
   const told = rows.filter(({ view, name }) => own.includes(`${view}.${name}`))
   assert.equal(told.length, own.length, 'no column is told of that is not there')
@@ -146,9 +148,8 @@ test('definitions that are applied again, in whatever order and alone, change no
   const database = await open(t)
   const before = await describeAll(database)
   for (const { text } of OBJECTS.definitions.toReversed()) {
-    // Without the comments and revokes that follow: what `create or replace` alone would lose is lost here.
-    const [alone = text] = text.split(/^(?=comment |revoke )/m)
-    await database.sql.unsafe(alone)
+    // Without comments and rights: what `create or replace` alone would lose is lost here.
+    await database.sql.unsafe(text)
   }
   assert.deepEqual(await describeAll(database), before)
   await migrateAgain(database)

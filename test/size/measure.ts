@@ -47,7 +47,7 @@ export function listLongLines(): string[] {
 export function measureProject(): Sizes {
   const source = readSources(SOURCE)
   const sql = readSources(SQL)
-  const columns = readSources(['drizzle/objects/columns.txt'])
+  const texts = readSources(['drizzle/objects/*.txt'])
   const tests = readSources(TESTS)
   const docs = readSources(['README.md', 'CONTRIBUTING.md', 'docs/**/*.md', 'drizzle/README.md']).filter(
     ({ file }) => file !== 'docs/questions.md',
@@ -56,7 +56,7 @@ export function measureProject(): Sizes {
   const worked = [...source, ...sql]
   return {
     'lines of src and jobs': countLines(source),
-    'lines of SQL': countLines([...sql, ...columns]),
+    'lines of SQL': countLines([...sql, ...texts]),
     'lines of tests': countLines(tests),
     'words of docs': docs.reduce((sum, { text }) => sum + (text.match(/\S+/g)?.length ?? 0), 0),
     tables: count(readSources(['src/db/schema/*.ts']), /\bpgTable\(/g),

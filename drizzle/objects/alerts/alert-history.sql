@@ -41,11 +41,9 @@ left join lateral (
 left join lateral (
   select h.depth from ranking_row h where h.target_id = e.target_id and h.slot = e.compared_slot limit 1
 ) past on true;
-comment on view alert_history is
-  'What the rules of alerts found, and what became of it: one row per event.';
+comment on view alert_history is 'What the rules of alerts found, and what became of it: one row per event.';
 comment on column alert_history.kind is 'The kind of the rule at the time.';
 comment on column alert_history.slot is 'The slot, or the beginning of the day or period, that it is of.';
-comment on column alert_history.store is 'ios_store or android_store; null where it is about neither.';
 comment on column alert_history.app is 'What the project calls the app, else its title or id.';
 comment on column alert_history.state is
   'waiting (for its message), pending, delivered, dead (given up), empty, cooldown, channel or beginning '

@@ -44,4 +44,3 @@ from (values
   -- <!-- /kinds -->
 ) k (name, tells, takes, needs, threshold_counts, threshold_from, threshold_to);
 comment on view alert_kind is 'The kinds of rules of alerts: what alert_rule.kind may be.';
-comment on column alert_kind.name is 'The name of the kind.';

@@ -33,8 +33,3 @@ where r.enabled;
 comment on view alert_problem is
   'What keeps alerts from being found or told, one row per problem, with a sentence saying what to do. Part '
   'of watch_problem.';
-comment on column alert_problem.watch_table is 'alert_channel or alert_rule.';
-comment on column alert_problem.subject is 'The name of the channel or rule.';
-comment on column alert_problem.problem is
-  'channel_settings, receiver_gone, delivery_failing, delivery_dead, recipient_refused, app_unknown or '
-  'matches_nothing.';

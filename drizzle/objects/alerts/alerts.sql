@@ -14,7 +14,7 @@ begin
     group by 1, 2;
   end if;
 end $$;
-comment on function note_alert_due(integer[], timestamptz[], text[]) is
+comment on function note_alert_due is
   'Notes what was stored for the rules of its projects: target, slot, and the gap or null of each row.';
 
 -- Open tasks are found by their index: a planner that takes them for many where there is none would read all
@@ -34,7 +34,6 @@ language sql stable set enable_seqscan = off set enable_sort = off as $$
     )
   )
 $$;
-comment on function is_collecting(text) is 'Whether a task of something that the project watches is open.';
 
 create or replace function note_snapshots() returns trigger
 language plpgsql security definer set search_path = public, pg_temp as $$
@@ -42,8 +41,6 @@ begin
   perform note_alert_due(array_agg(s.target_id), array_agg(s.slot), array_agg(s.gap)) from stored s;
   return null;
 end $$;
-comment on function note_snapshots() is
-  'Notes the snapshots that were stored for the rules of their projects.';
 
 create or replace trigger note_inserted after insert on app_snapshot
 referencing new table as stored for each statement execute function note_snapshots();
@@ -57,7 +54,7 @@ comment on table alert_channel is
   'Where messages of alerts go. The secret is the value of an environment variable of the runners, which '
   'secret_variable names.';
 comment on column alert_channel.name is 'The name by which rules call it.';
-comment on column alert_channel.kind is 
+comment on column alert_channel.kind is
   'webhook (Standard Webhooks), slack, teams or discord (an incoming webhook of each), or email.';
 comment on column alert_channel.without is
   'Sections of the report that its digests leave out, such as {money,gaps}.';
@@ -133,8 +130,6 @@ begin
       hint = hint, schema = 'public', table = in_table, constraint = in_table || '_' || what || '_known';
   end if;
 end $$;
-comment on function refuse_unnamed(text, text, text, text[], text) is
-  'Refuses a row that names a project or a channel which there is not, and says what is near.';
 
 create or replace function find_named() returns trigger
 language plpgsql security definer set search_path = public, pg_temp as $$
@@ -153,8 +148,6 @@ begin
   end if;
   return new;
 end $$;
-comment on function find_named() is
-  'Refuses a rule whose project or channel there is not, and a project without its channel of digests.';
 
 create or replace trigger b_digest_channel before insert or update of digest_channel on project
 for each row when (new.digest_channel is not null) execute function find_named();
@@ -216,8 +209,6 @@ begin
   end if;
   return new;
 end $$;
-comment on function refuse_unfit_rule() is
-  'Refuses a rule of a kind that there is not, or with columns that its kind does not take, or lacks.';
 
 create or replace trigger c_fits_kind before insert or update on alert_rule
 for each row execute function refuse_unfit_rule();
@@ -242,8 +233,6 @@ begin
   where m.channel_id = old.id and m.state = 'pending';
   return old;
 end $$;
-comment on function end_channel() is
-  'Refuses to delete a channel that rules name, and gives up what still waits for it.';
 
 create or replace trigger a_end before delete on alert_channel
 for each row execute function end_channel();
@@ -275,7 +264,7 @@ begin
   end if;
   return null;
 end $$;
-comment on function tend_messages() is
+comment on function tend_messages is
   'Has the messages of a channel that were given up since retry_from sent again, under their ids, and what '
   'waits tried at once after a test; keeps what waits when it is disabled.';
 

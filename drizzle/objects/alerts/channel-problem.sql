@@ -40,8 +40,7 @@ cross join lateral (values
     '%s for the channel "%s". The last attempt failed: %s. It is tried next at %s, and given up after %s: '
     'mend the receiver or the address, and try it: storerank alerts test %s.',
     case w.messages when 1 then '1 message waits' else w.messages || ' messages wait' end, c.name,
-    rtrim(w.problem, '.'), utc_minute(w.next_at),
-    utc_minute(w.give_up_at), quote_ident(c.name))),
+    rtrim(w.problem, '.'), utc_minute(w.next_at), utc_minute(w.give_up_at), quote_ident(c.name))),
   ('delivery_dead', d.messages > 0, format(
     '%s of the channel "%s" could not be delivered within 3 days and %s given up, the last time because: '
     '%s. The events are in alert_history. Mend the channel, try it with storerank alerts test %s, and '
@@ -60,7 +59,3 @@ cross join lateral (values
 ) p (problem, is_so, message);
 comment on view channel_problem is
   'What may keep a channel of alerts from being told anything: part of alert_problem, where it is so.';
-comment on column channel_problem.name is 'The name of the channel.';
-comment on column channel_problem.problem is
-  'channel_settings, receiver_gone, delivery_failing, delivery_dead, digest_without_time or '
-  'recipient_refused.';

@@ -7,9 +7,8 @@ return jsonb_build_object('found', found) || case when found then jsonb_build_ob
   'price', trim_scale(price_micros * 0.000001), 'currency', currency, 'is_free', is_free, 'version', version,
   'minimum_os_version', minimum_os_version, 'size', size, 'main_category', main_category,
   'released_at', released_at, 'updated_at', updated_at) else '{}' end;
-comment on function snapshot_facts(
-  boolean, bigint, text, boolean, text, text, text, text, timestamptz, timestamptz
-) is 'What a developer decides of an app, but for the texts; of an app that is not there, only that.';
+comment on function snapshot_facts is
+  'What a developer decides of an app, but for the texts; of an app that is not there, only that.';
 
 create or replace function listing_facts(
   title text, description text, update_notes text, icon text, images text[], details jsonb
@@ -17,8 +16,7 @@ create or replace function listing_facts(
 return jsonb_build_object('title', title, 'description', description, 'update_notes', update_notes, 'icon',
   icon,
   'images', to_jsonb(images)) || (details - array['similarApps', 'moreAppsByDeveloper']);
-comment on function listing_facts(text, text, text, text, text[], jsonb) is
-  'The texts and lists that a developer gave the page of an app.';
+comment on function listing_facts is 'The texts and lists that a developer gave the page of an app.';
 
 -- A field that only one of the two measurements has did not change: the app was not in the store, or an older
 -- storerank did not read the field.
@@ -88,6 +86,6 @@ begin atomic
     and c.slot >= (from_day - 1) + timetz '00:00+00' and c.slot < (to_day + 2) + timetz '00:00+00'
     and is_of(c.tags, c.location, in_tag, in_location);
 end;
-comment on function app_changes(text, date, date, text, text) is
-  'The rows of app_change of a project in a range of its days. Reads the partitions of the range, and '
-  'of each page the measurement before it. With a tag or a location, of what has it.';
+comment on function app_changes is
+  'The rows of app_change of a project in a range of its days. Reads the partitions of the range, and of '
+  'each page the measurement before it. With a tag or a location, of what has it.';

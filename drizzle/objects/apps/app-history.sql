@@ -13,8 +13,8 @@ left join location l on l.store = t.store and l.code = t.location_code
 join project_app a on a.project = s.project and a.app = s.app
 where t.function = 'app_info';
 comment on view app_history is
-  'The details of the watched apps, at every slot that was asked for. A filter on day alone reads the '
-  'whole history: filter by slot, or ask ratings_daily(project, from, to).';
+  'The details of the watched apps, at every slot that was asked for. A filter on day alone reads the whole '
+  'history: filter by slot, or ask ratings_daily(project, from, to).';
 comment on column app_history.outcome is
   'measured; not_found (the store does not have it); or without a measurement: failed, budget, missed, '
   'html_only, pending.';

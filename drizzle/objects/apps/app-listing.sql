@@ -29,7 +29,7 @@ comment on column app_listing.similar_apps is
 create or replace function words_of(in_text text) returns text[] language sql immutable parallel safe
 return array_remove(regexp_split_to_array(folded_subject(in_text),
   '[\s!"$%&''()*,./:;<=>?@\\^_`{|}~\[\]\u2010-\u2027\u3000-\u303f\u30fb\uff00-\uff0f-]+'), '');
-comment on function words_of(text) is
+comment on function words_of is
   'The words of a text, in small letters. Japanese, Chinese and Thai text is not divided within a phrase.';
 
 create or replace function words_in(in_words text[], in_text text) returns text[]
@@ -40,7 +40,7 @@ return array(
     then strpos(folded_subject(in_text), w.word) > 0 else w.word = any(words_of(in_text)) end
   order by w.n
 );
-comment on function words_in(text[], text) is
+comment on function words_in is
   'Which of these words a text has: as a whole word, or anywhere in it where the script has no spaces.';
 
 -- A stretch is the time in which a page did not change; `until` is the day of the next one. Of several pages
@@ -91,7 +91,7 @@ begin atomic
   group by d.store, d.keyword, d.location, d.location_code, d.language, d.tags, d.weight, d.app_id, d.title,
     d.label, d.role, w.field, w.text, w.words, w.found, d.target_id, d.app;
 end;
-comment on function coverage_of_titles(text, date, date, text, text) is
+comment on function coverage_of_titles is
   'Which words of a keyword each app had in its title, subtitle and description on the days on which it was '
   'ranked on it: found, of words (is_whole: all of them), from first_day to last_day of that text, and how '
   'it stood then. Of the apps whose page is followed (info). middle_rank is the median of the measured days, '
@@ -110,7 +110,7 @@ begin atomic
   ) l
   cross join lateral unnest(l.languages) g (language);
 end;
-comment on function listing_languages(text, date, date) is
+comment on function listing_languages is
   'The languages that the pages of the apps of a project named last in a range of days.';
 
 create or replace function localization_gaps(
@@ -171,7 +171,7 @@ begin atomic
   ) g
   where c.names is not null and g.gap is not null and in_location is null;
 end;
-comment on function localization_gaps(text, date, date, text, text) is
+comment on function localization_gaps is
   'Where competitors are and a project is not, by the latest measurements of a range of days. By language of '
   'their listings (location is null): not_in_listing (no own app has it), or not_followed (no keyword is '
   'followed in it). By location and language that are followed: not_ranked (competitors rank on missed '

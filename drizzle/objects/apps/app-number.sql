@@ -6,9 +6,9 @@ from app_numbers n
 cross join lateral unnest(n.apps, n.votes, n.ratings, n.price_micros) e (place, votes, rating, price_micros)
 join app a on a.id = n.block * 32768 + e.place;
 comment on view app_number is
-  'What searches and charts said of every app that they showed, watched or not: a row for each app, '
-  'place and day of UTC on which a number changed; what is null is as before in the month, which begins'
-  ' anew with the first. app_numbers_daily fills it in.';
+  'What searches and charts said of every app that they showed, watched or not: a row for each app, place '
+  'and day of UTC on which a number changed; what is null is as before in the month, which begins anew with '
+  'the first. app_numbers_daily fills it in.';
 
 -- Each month by itself; the one before, for what a place has not measured yet in the month of in_from.
 create or replace function numbers_until(in_from date, in_to date, in_locations integer[], in_apps integer[])
@@ -29,9 +29,9 @@ begin atomic
   ) w
   window so_far as (partition by w.app, w.location_code, date_trunc('month', w.day::timestamp) order by w.at);
 end;
-comment on function numbers_until(date, date, integer[], integer[]) is
-  'The numbers of apps in places as they were at each change up to a day, from the month before in_from'
-  ' on: what stays as it was is filled in.';
+comment on function numbers_until is
+  'The numbers of apps in places as they were at each change up to a day, from the month before in_from on: '
+  'what stays as it was is filled in.';
 
 create or replace function app_numbers_daily(
   in_project text, from_day date, to_day date, in_tag text default null, in_location text default null,
@@ -42,7 +42,7 @@ create or replace function app_numbers_daily(
   app integer
 ) language sql stable parallel safe
 begin atomic
-  with place as materialized (
+  with place as (
     select l.store, l.location, l.location_code from newest_lists(in_project) l
     where is_of(l.tags, l.location, in_tag, in_location)
     group by 1, 2, 3
@@ -67,7 +67,7 @@ begin atomic
   left join project_apps(in_project) w on w.app = n.app and w.ended_at is null
   where n.day >= from_day;
 end;
-comment on function app_numbers_daily(text, date, date, text, text, text) is
-  'Votes, rating, price and developer of each app of a project, or of any other app (in_app_id), in the'
-  ' places of its keywords and charts: a row for each day of UTC on which one of them changed, and '
+comment on function app_numbers_daily is
+  'Votes, rating, price and developer of each app of a project, or of any other app (in_app_id), in the '
+  'places of its keywords and charts: a row for each day of UTC on which one of them changed, and '
   'votes_change since the row before. With a tag or a location, in the places of what has it.';

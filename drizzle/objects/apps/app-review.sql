@@ -17,8 +17,8 @@ left join lateral (
   order by responded_at desc nulls last, e.place desc limit 1
 ) answer on true;
 comment on view app_review is
-  'The reviews of the apps whose reviews a project follows or has followed, each once. New ones of one '
-  'and two stars: where rating < 2.5 and written_at > now() - interval ''7 days''.';
+  'The reviews of the apps whose reviews a project follows or has followed, each once. New ones of one and '
+  'two stars: where rating < 2.5 and written_at > now() - interval ''7 days''.';
 comment on column app_review.day is 'The day on which it was written, in the time zone of the project.';
 comment on column app_review.location is
   'The name of the location where it was first measured; its code until the references are loaded.';

@@ -11,9 +11,9 @@ where c.field = 'version'
 group by c.project, c.day, c.store, c.app_id, c.title, c.label, c.role, c.tags, c.app, c.old_value,
   c.new_value;
 comment on view project_event is
-  'What may explain a move of the ranks: the notes of a project on its days, and the releases of its '
-  'apps, whichever of their pages showed them. A filter on day alone reads the whole history of the '
-  'pages: ask project_events(project, from, to).';
+  'What may explain a move of the ranks: the notes of a project on its days, and the releases of its apps, '
+  'whichever of their pages showed them. A filter on day alone reads the whole history of the pages: ask '
+  'project_events(project, from, to).';
 comment on column project_event.day is
   'The day, in the time zone of the project; of a release when its page first showed it.';
 comment on column project_event.kind is 'annotation or release.';
@@ -37,6 +37,6 @@ begin atomic
   group by c.day, c.store, c.app_id, c.title, c.label, c.role, c.tags, c.app, c.old_value,
     c.new_value;
 end;
-comment on function project_events(text, date, date) is
-  'The rows of project_event of a project in a range of its days. Reads the partitions of the range '
-  'alone, as app_changes does.';
+comment on function project_events is
+  'The rows of project_event of a project in a range of its days. Reads the partitions of the range alone, '
+  'as app_changes does.';

@@ -2,9 +2,8 @@ create or replace function ratings_daily(
   in_project text, from_day date, to_day date, in_tag text default null, in_location text default null
 ) returns table (
   day date, store text, app_id text, title text, label text, role text, tags text[], location text,
-    location_code integer, language text, rating real,
-  rating_change real, votes_count bigint, votes_change bigint, reviews_count bigint, reviews_change bigint,
-    app integer
+  location_code integer, language text, rating real, rating_change real, votes_count bigint,
+  votes_change bigint, reviews_count bigint, reviews_change bigint, app integer
 ) language sql stable parallel safe
 begin atomic
   select d.day, d.store, d.app_id, d.title, d.label, d.role, d.tags, d.location, d.location_code, d.language,
@@ -22,7 +21,7 @@ begin atomic
   ) d
   window w as (partition by d.target_id order by d.day);
 end;
-comment on function ratings_daily(text, date, date, text, text) is
-  'Rating, votes and reviews of each app whose page a project follows, by day, from the last '
-  'measurement of the day; and what has changed since the day before that was measured, within the '
-  'range. With a tag or a location, of what has it.';
+comment on function ratings_daily is
+  'Rating, votes and reviews of each app whose page a project follows, by day, from the last measurement of '
+  'the day; and what has changed since the day before that was measured, within the range. With a tag or a '
+  'location, of what has it.';

@@ -31,18 +31,14 @@ from audit_difference d
 left join task k on k.id = d.task_id
 left join target g on g.id = k.target_id;
 comment on view audit_problem is
-  'Where the service''s own list of tasks and our charges did not say the same, one row per task, for '
-  '90 days; of other programs one row per path and day.';
+  'Where the service''s own list of tasks and our charges did not say the same, one row per task, for 90 '
+  'days; of other programs one row per path and day.';
 comment on column audit_problem.at is 'When the audit found it.';
 comment on column audit_problem.kind is
-  'missing (we were charged, the service does not list it), unknown (listed, and no charge of ours) or '
-  'cost (another one; adjusted).';
+  'missing (we were charged, the service does not list it), unknown (listed, and no charge of ours) or cost '
+  '(another one; adjusted).';
 comment on column audit_problem.posted_at is
   'When the service says that it was posted; of a missing task, when we say so.';
-comment on column audit_problem.store is 'ios_store or android_store; null when the task is not ours.';
-comment on column audit_problem.subject is
-  'The keyword, the id of the app, or the collection; null when the task is not ours.';
-comment on column audit_problem.slot is 'When the measurement was due; null when the task is not ours.';
 comment on column audit_problem.service_id is
   'The id of the task at the service; of several, that of the first.';
 comment on column audit_problem.tag is

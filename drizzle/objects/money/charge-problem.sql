@@ -35,9 +35,4 @@ where c.charged_at > now() - interval '8 days'
     and c.learned_at > now() - interval '7 days');
 comment on view charge_problem is
   'What the service charged twice, or otherwise than its price list says: part of task_problem.';
-comment on column charge_problem.at is 'When the service took it, or since when it does.';
 comment on column charge_problem.kind is 'duplicate or price.';
-comment on column charge_problem.subject is
-  'The keyword, the id of the app, or the collection of a chart; null for a price.';
-comment on column charge_problem.slot is 'When the measurement was due; null for a price.';
-comment on column charge_problem.message is 'What happened, and what becomes of it, as a sentence.';

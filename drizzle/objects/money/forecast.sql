@@ -3,24 +3,16 @@
 -- refunds are not known beforehand.
 
 -- `strict`, so that the function is not inlined and the planner uses `rows`: of generate_series it would
--- expect 1,000 slots a period.
-create or replace function slots_between(every interval, first_slot timestamptz, last_slot timestamptz)
+-- expect 1,000 slots a period. Without a time zone, because in one a day may have 23 hours.
+create or replace function slots_in(every interval, first_at timestamptz, last_at timestamptz)
 returns setof timestamptz language sql immutable strict parallel safe rows 1
 begin atomic
-  -- Without a time zone, because in one a day may have 23 hours.
-  select s at time zone 'UTC' from generate_series(first_slot at time zone 'UTC',
-    last_slot at time zone 'UTC', every) s;
+  select c.slot
+  from generate_series(slot_of(every, first_at) at time zone 'UTC', last_at at time zone 'UTC', every) s
+  cross join lateral (select s at time zone 'UTC' as slot) c
+  where c.slot >= first_at and c.slot < last_at;
 end;
-comment on function slots_between(interval, timestamptz,
-  timestamptz) is 'The slots from a first to a last one.';
-
-create or replace function slots_in(every interval, first_at timestamptz, last_at timestamptz)
-returns setof timestamptz language sql immutable parallel safe
-begin atomic
-  select s from slots_between(every, slot_of(every, first_at), last_at) s where s >= first_at and s < last_at;
-end;
-comment on function slots_in(interval, timestamptz, timestamptz) is
-  'The slots that begin at an instant or after it, and before another.';
+comment on function slots_in is 'The slots that begin at an instant or after it, and before another.';
 
 -- Most targets are asked for by one watch, or by several with the same interval: then all of its slots cost
 -- the same and are counted. Only where the intervals differ is each slot looked at.
@@ -84,10 +76,8 @@ begin atomic
     slot, slots, price_micros, share_of(price_micros, payers::integer, place), alone_micros, place = 1
   from priced;
 end;
-comment on function forecast_lines(timestamptz, timestamptz, interval, integer, integer, text, text) is
-  'What each watch will cost in the slots that begin in a span of time, or would with another interval,'
-  ' depth or priority of those of '
-  'a project or with a tag. A line is for all slots of a watch, or, where watches with several '
-  'intervals share a target, for one. '
-  'A task costs price_micros, the watch pays share_micros of it, and without sharing alone_micros; '
-  'is_first counts each task once.';
+comment on function forecast_lines is
+  'What each watch will cost in the slots that begin in a span of time, or would with another interval, '
+  'depth or priority of those of a project or with a tag. A line is for all slots of a watch, or, where '
+  'watches with several intervals share a target, for one. A task costs price_micros, the watch pays '
+  'share_micros of it, and without sharing alone_micros; is_first counts each task once.';

@@ -4,21 +4,21 @@
 create or replace function dollars(micros bigint) returns text language sql immutable parallel safe
 return case when micros < 0 then '-' else '' end || '$' || to_char(abs(micros) * 0.000001,
   'FM9999999999990.009999');
-comment on function dollars(bigint) is
+comment on function dollars is
   'Money as a person reads it: at least two decimals, and no zeros after what counts.';
 
 -- Shares of a negative amount add up too: the remainder has the sign of the amount.
 create or replace function share_of(amount bigint, payers integer, place bigint) returns bigint
 language sql immutable parallel safe
 return amount / payers + case when place = 1 then amount % payers when place is not null then 0 end;
-comment on function share_of(bigint, integer, bigint) is
-  'The share of the payer at a place (from 1) of an amount: equal shares, and the remainder to the '
-  'first. They add up exactly. Without a place, which is that of one who does not pay, null.';
+comment on function share_of is
+  'The share of the payer at a place (from 1) of an amount: equal shares, and the remainder to the first. '
+  'They add up exactly. Without a place, which is that of one who does not pay, null.';
 
 create or replace function task_price(depth smallint, unit_results integer, unit_micros bigint) returns bigint
 language sql immutable parallel safe
 return (coalesce(depth, 1) + unit_results - 1) / unit_results * unit_micros;
-comment on function task_price(smallint, integer, bigint) is
+comment on function task_price is
   'What a task of a depth costs, in micro-dollars: billing units, rounded up (spec: Task posting, rule 2).';
 
 -- Scope 0 is all projects together, in the UTC days of the service; a project has the days of its own time
@@ -38,7 +38,7 @@ begin atomic
     where m.project_id = money_days.project_id and m.since <= at order by m.since desc limit 1
   ) z;
 end;
-comment on function money_days(integer, timestamptz) is
+comment on function money_days is
   'The days on which money of a project counts: that of all projects together (scope 0), and its own.';
 
 create or replace function begin_money_zone() returns trigger language plpgsql
@@ -47,7 +47,6 @@ begin
   insert into money_zone (project_id, since, timezone) values (new.id, '-infinity', new.timezone);
   return null;
 end $$;
-comment on function begin_money_zone() is 'The time zone by which the money of a new project counts.';
 
 create or replace trigger begin_money_zone after insert on project
 for each row execute function begin_money_zone();
@@ -87,7 +86,7 @@ begin
     from change where scope = 0
   ) d where d.reserved is not null and (d.reserved, d.taken) <> (0, 0);
 end $$;
-comment on function fold_spend(integer) is
+comment on function fold_spend is
   'Adds what transitions have written into spend to the totals of their days, and to ledger.';
 
 -- A day is found by its end. When the time zone of a project is changed, a day of the old zone may overlap
@@ -100,9 +99,9 @@ return (
   from spend s
   where s.scope = of_scope and s.begins_at > since - interval '2 days' and s.ends_at > since
 );
-comment on function spent_since(integer, timestamptz) is
-  'What is spent and reserved in the days that end after an instant, in micro-dollars, of a project or '
-  'of all (scope 0).';
+comment on function spent_since is
+  'What is spent and reserved in the days that end after an instant, in micro-dollars, of a project or of '
+  'all (scope 0).';
 
 -- One statement for any number of projects. Days and months are computed once for each time zone, and `spend`
 -- is read by the days that a budget of its project has: a claim asks for all of its payers behind the lock.
@@ -144,9 +143,9 @@ begin atomic
         then z.day_begins end - interval '2 days'
   ) s;
 end;
-comment on function project_money(timestamptz, integer[]) is
-  'The budgets of each project, or of some, and what is spent or reserved of each budget in its day and'
-  ' month; null where it has no such budget.';
+comment on function project_money is
+  'The budgets of each project, or of some, and what is spent or reserved of each budget in its day and '
+  'month; null where it has no such budget.';
 
 -- Effective budget = the least of our own settings, the account's limit and its balance. Days of the service
 -- are UTC. The money that the account says it has spent includes all charges until it was read; the charges
@@ -178,8 +177,7 @@ begin atomic
   select 'MAX_USD_PER_MONTH', 'settings', 'month', max_month_micros, used.month from used
     where max_month_micros is not null
   union all
-  select 'the account''s limit per day', 'account', 'day', a.day_limit_micros,
-    greatest(used.day, since.micros
+  select 'the account''s limit per day', 'account', 'day', a.day_limit_micros, greatest(used.day, since.micros
       + case when a.fetched_at >= date_trunc('day', at_time, 'UTC') then coalesce(a.day_spent_micros, 0)
         else 0 end)
   from used, account a, since where a.day_limit_micros is not null
@@ -187,7 +185,7 @@ begin atomic
   select 'the account''s balance', 'account', 'balance', a.balance_micros, since.micros
   from account a, since where a.balance_micros is not null;
 end;
-comment on function overall_money(timestamptz, bigint, bigint) is
+comment on function overall_money is
   'Every budget that holds for all projects together, and how much of it is used: its name for people, '
   'whether the settings or the account set it, and its period (day, month or balance).';
 
@@ -210,7 +208,7 @@ begin atomic
   from overall_money(storerank_now(), null, null) b, dearest_day
   where b.period = 'balance' and b.limit_micros - b.used_micros <= dearest_day.micros;
 end;
-comment on function low_balance() is
+comment on function low_balance is
   'That the balance of the account may not last for another day, as a sentence; null while it does, and '
   'while it is not known.';
 
@@ -245,7 +243,7 @@ begin
   group by 1, 2, 3;
   perform fold_spend();
 end $$;
-comment on function recount_spend() is
+comment on function recount_spend is
   'Computes the totals anew from charges and tasks. Only while nothing else runs.';
 
 insert into ledger default values on conflict do nothing;

@@ -18,16 +18,14 @@ begin atomic
       and s.at < (to_day + 2)::timestamp at time zone 'UTC'
   group by s.target_id;
 end;
-comment on function spend_sums(text, date, date) is
-  'What a project spent in a range of its days on each target.';
+comment on function spend_sums is 'What a project spent in a range of its days on each target.';
 
 create or replace function spend_by_target(
   in_project text, from_day date, to_day date, in_tag text default null, in_location text default null
 ) returns table (
   store text, function text, keyword text, collection text, category text, app_id text, location text,
-    location_code integer,
-  language text, tags text[], tasks integer, spent_usd numeric, charged_usd numeric, refunded_usd numeric,
-  duplicate_usd numeric, adjusted_usd numeric, target_id integer
+  location_code integer, language text, tags text[], tasks integer, spent_usd numeric, charged_usd numeric,
+  refunded_usd numeric, duplicate_usd numeric, adjusted_usd numeric, target_id integer
 ) language sql stable parallel safe
 begin atomic
   select t.store, t.function, t.keyword, t.collection, t.category, t.app_id, t.location, t.location_code,
@@ -37,11 +35,11 @@ begin atomic
   join project_targets(in_project) t on t.target_id = s.target_id
   where is_of(t.tags, t.location, in_tag, in_location);
 end;
-comment on function spend_by_target(text, date, date, text, text) is
-  'What a project spent in a range of its days on each keyword, chart, page and reviews: how many '
-  'tasks, what was charged (of a shared task this project''s share), refunded, charged twice and '
-  'adjusted, and the sum of these. Add it up by store, function, keyword or tag. spend_daily has it by '
-  'day. With a tag or a location, on what has it.';
+comment on function spend_by_target is
+  'What a project spent in a range of its days on each keyword, chart, page and reviews: how many tasks, '
+  'what was charged (of a shared task this project''s share), refunded, charged twice and adjusted, and the '
+  'sum of these. Add it up by store, function, keyword or tag. spend_daily has it by day. With a tag or a '
+  'location, on what has it.';
 
 create or replace function shared_sums(in_project text, from_day date, to_day date)
 returns table (target_id integer, tasks integer, own_usd numeric, full_usd numeric)
@@ -61,25 +59,24 @@ begin atomic
   ) b
   group by b.target_id;
 end;
-comment on function shared_sums(text, date, date) is
+comment on function shared_sums is
   'What a project paid, and all that shared it, of each target that was shared in a range of its days.';
 
 create or replace function sharing_savings(
   in_project text, from_day date, to_day date, in_tag text default null, in_location text default null
 ) returns table (
   store text, function text, keyword text, collection text, category text, app_id text, location text,
-    language text, tags text[],
-  shared_tasks integer, spent_usd numeric, full_usd numeric, saved_usd numeric, target_id integer
+  language text, tags text[], shared_tasks integer, spent_usd numeric, full_usd numeric, saved_usd numeric,
+  target_id integer
 ) language sql stable parallel safe
 begin atomic
   select t.store, t.function, t.keyword, t.collection, t.category, t.app_id, t.location, t.language, t.tags,
-    s.tasks, s.own_usd,
-    s.full_usd, s.full_usd - s.own_usd, s.target_id
+    s.tasks, s.own_usd, s.full_usd, s.full_usd - s.own_usd, s.target_id
   from shared_sums(in_project, from_day, to_day) s
   join project_targets(in_project) t on t.target_id = s.target_id
   where is_of(t.tags, t.location, in_tag, in_location);
 end;
-comment on function sharing_savings(text, date, date, text, text) is
-  'What a project saved in a range of its days because other projects follow the same keyword, chart, '
-  'page or reviews: what each would have cost it alone, and what its share was. With a tag or a '
-  'location, of what has it.';
+comment on function sharing_savings is
+  'What a project saved in a range of its days because other projects follow the same keyword, chart, page '
+  'or reviews: what each would have cost it alone, and what its share was. With a tag or a location, of what '
+  'has it.';

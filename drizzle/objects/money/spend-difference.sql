@@ -40,6 +40,6 @@ cross join lateral (
 group by scope, day, kind
 having sum(counted_micros) <> sum(booked_micros);
 comment on view spend_difference is
-  'Where the totals of a day and the sum of its charges and reservations do not say the same: no row, '
-  'unless the books are broken. Reads all charges.';
+  'Where the totals of a day and the sum of its charges and reservations do not say the same: no row, unless '
+  'the books are broken. Reads all charges.';
 comment on column spend_difference.kind is 'reserved, charge, refund, duplicate or adjustment.';

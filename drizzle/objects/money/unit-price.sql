@@ -37,5 +37,4 @@ cross join lateral (
     then l.high_micros end,
     case when not c.is_doubted then c.unit_micros end) as unit_micros
 ) b;
-comment on view unit_price is
-  'What a billing unit of each function costs, as it is reserved.';
+comment on view unit_price is 'What a billing unit of each function costs, as it is reserved.';

@@ -2,8 +2,8 @@ create or replace function watch_cost_at(in_project text, in_every interval defa
   in_depth integer default null)
 returns table (
   store text, function text, keyword text, collection text, category text, app_id text, location text,
-    language text, tags text[],
-  every interval, depth integer, monthly_usd numeric, monthly_usd_now numeric, target_id integer
+  language text, tags text[], every interval, depth integer, monthly_usd numeric, monthly_usd_now numeric,
+  target_id integer
 ) language sql stable parallel safe
 begin atomic
   select c.store, c.function, c.keyword, c.collection, c.category, c.app_id, c.location, c.language, c.tags,
@@ -20,7 +20,7 @@ begin atomic
   ) n
   where c.project = in_project;
 end;
-comment on function watch_cost_at(text, interval, integer) is
-  'What the watchlist of a project would cost in 30 days at another interval (in_every) or depth of '
-  'keywords and charts (in_depth), beside what it costs now; as watch_cost counts. Add it up: select '
+comment on function watch_cost_at is
+  'What the watchlist of a project would cost in 30 days at another interval (in_every) or depth of keywords '
+  'and charts (in_depth), beside what it costs now; as watch_cost counts. Add it up: select '
   'sum(monthly_usd), sum(monthly_usd_now) from watch_cost_at(''fitness'', in_every => ''12 hours'').';

@@ -15,4 +15,3 @@ where w.ended_at is null;
 comment on view watch_cost is
   'What the watchlists of now cost, each project alone, when every result is as long as was asked for: '
   'shared_usd says what is left of it where others share it, and short results are refunded.';
-comment on column watch_cost.depth is 'How many results are asked for; null for a page.';

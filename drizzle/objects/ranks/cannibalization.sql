@@ -43,7 +43,7 @@ begin atomic
   join own a on a.app = case when p.ranks[1] < p.ranks[2] then p.app else p.other end
   join own b on b.app = case when p.ranks[1] < p.ranks[2] then p.other else p.app end;
 end;
-comment on function cannibalization(text, date, date, integer, text, text) is
+comment on function cannibalization is
   'Keywords and charts on which two own apps stand in the top 20 (or another) on one day: the better one on '
   'the last such day first, on how many days both did, of how many that were measured, and how often they '
   'changed places (turns). With a tag or a location, of what has it.';

@@ -52,7 +52,7 @@ begin atomic
   join measured h on h.target_id = m.head
   window c as (partition by m.head);
 end;
-comment on function clusters(text, date, date, integer, integer, text, text) is
+comment on function clusters is
   'Keywords that the store answers alike: of one store, location and language, each beside a heavier one '
   '(cluster) with which it has 4 (or in_common) of the first 10 (or in_top) apps in common, by the last '
   'measurement of a range of days. common is how many; own_rank the best own app. With a tag or a location, '

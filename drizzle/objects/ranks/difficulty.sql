@@ -8,13 +8,13 @@ create or replace function top_strengths(
   own_rank integer, updated_on date, reasons text[]
 ) language sql stable parallel safe
 begin atomic
-  with list as materialized (
+  with list as (
     select e.*, (
       select min(array_position(e.last_ids, a.app)) from project_apps(in_project) a
       where a.role = 'own' and a.ended_at is null and a.store = e.store
     ) as own_rank
     from list_ends(in_project, from_day, to_day, in_tag, in_location) e where e.list = 'keyword'
-  ), held as materialized (
+  ), held as (
     select l.target_id, h.app, h.rank from list l
     cross join lateral unnest(l.last_ids[:in_top]) with ordinality h (app, rank)
     where h.app > 0
@@ -22,7 +22,7 @@ begin atomic
     select distinct on (n.app, n.location_code) n.* from numbers_until(to_day, to_day,
       array(select distinct l.location_code from list l), array(select distinct h.app from held h)) n
     order by n.app, n.location_code, n.day desc
-  ), strength as materialized (
+  ), strength as (
     select l.*, h.rank::integer, h.app, a.app_id, a.title, n.votes, n.rating,
       words_in(words_of(l.keyword), a.title) = words_of(l.keyword) as has_words,
       array_position(l.first_ids, h.app) as rank_before
@@ -51,10 +51,10 @@ begin atomic
   left join page p on p.app = s.app
   left join project_apps(in_project) o on o.app = s.app and o.role = 'own';
 end;
-comment on function top_strengths(text, date, date, integer, text, text) is
-  'Who held the top of each keyword of a project at its last measurement in a range of days, with the '
-  'votes and rating that were known by then, whether the title has all words of the keyword, the rank at '
-  'the first measurement of the range, and why it can be overtaken: an own app for no reason.';
+comment on function top_strengths is
+  'Who held the top of each keyword of a project at its last measurement in a range of days, with the votes '
+  'and rating that were known by then, whether the title has all words of the keyword, the rank at the first '
+  'measurement of the range, and why it can be overtaken: an own app for no reason.';
 
 create or replace function difficulty(
   in_project text, from_day date, to_day date, in_tag text default null, in_location text default null
@@ -88,13 +88,13 @@ begin atomic
       t.day, t.own_rank
   ) s;
 end;
-comment on function difficulty(text, date, date, text, text) is
-  'How hard it is to enter the top 10 of each keyword, 0 to 100, at its last measurement in a range of '
-  'days: 40 % votes (log10(1 + votes) / 6, at most 1, which is a million), 20 % rating ((stars - 3) / '
-  '2), 20 % titles that have all words of the keyword, 20 % apps that were in the top 10 at the first '
-  'measurement of the range too (stayed), each as the average of the top 10. What nothing is known of '
-  'is left out, and the rest weighs more. Titles are those known now. weak: how many weak_spots names. With '
-  'a tag or a location, of what has it.';
+comment on function difficulty is
+  'How hard it is to enter the top 10 of each keyword, 0 to 100, at its last measurement in a range of days: '
+  '40 % votes (log10(1 + votes) / 6, at most 1, which is a million), 20 % rating ((stars - 3) / 2), 20 % '
+  'titles that have all words of the keyword, 20 % apps that were in the top 10 at the first measurement of '
+  'the range too (stayed), each as the average of the top 10. What nothing is known of is left out, and the '
+  'rest weighs more. Titles are those known now. weak: how many weak_spots names. With a tag or a location, '
+  'of what has it.';
 
 create or replace function weak_spots(
   in_project text, from_day date, to_day date, in_tag text default null, in_location text default null
@@ -110,11 +110,11 @@ begin atomic
   from top_strengths(in_project, from_day, to_day, 10, in_tag, in_location) s
   where s.reasons <> '{}';
 end;
-comment on function weak_spots(text, date, date, text, text) is
-  'Apps in the top 10 of a keyword that can be overtaken, and why: few votes (under a tenth of the '
-  'middle of the top 10), low rating (under 4), old (no update for a year, of apps whose page is '
-  'followed), fell (3 ranks or more since the first measurement of the range). Without own apps. With a'
-  ' tag or a location, of what has it.';
+comment on function weak_spots is
+  'Apps in the top 10 of a keyword that can be overtaken, and why: few votes (under a tenth of the middle of '
+  'the top 10), low rating (under 4), old (no update for a year, of apps whose page is followed), fell (3 '
+  'ranks or more since the first measurement of the range). Without own apps. With a tag or a location, of '
+  'what has it.';
 
 create or replace function opportunity(
   in_project text, from_day date, to_day date, in_tag text default null, in_location text default null
@@ -130,7 +130,7 @@ begin atomic
   from difficulty(in_project, from_day, to_day, in_tag, in_location) d
   cross join lateral (select coalesce(d.own_rank, 101) as rank) r;
 end;
-comment on function opportunity(text, date, date, text, text) is
-  'Which keywords are worth work: weight × what could be won (to_win: 1 - 1/rank of the best own app, a'
-  ' missing one being 101st) × what stands in the way: (100 - difficulty) / 100, and 10 / (10 + rank), '
+comment on function opportunity is
+  'Which keywords are worth work: weight × what could be won (to_win: 1 - 1/rank of the best own app, a '
+  'missing one being 101st) × what stands in the way: (100 - difficulty) / 100, and 10 / (10 + rank), '
   'because who is far off arrives seldom. With a tag or a location, of what has it.';

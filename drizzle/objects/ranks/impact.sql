@@ -4,7 +4,7 @@ return array(
   select distinct w.word from unnest(words_of(in_text)) w (word)
   where not coalesce(w.word = any(words_of(in_other)), false) order by 1
 );
-comment on function changed_words(text, text) is 'The words of a text that another one has not.';
+comment on function changed_words is 'The words of a text that another one has not.';
 
 create or replace function changed_titles(in_project text, in_day date, in_app_id text, in_words text[])
 returns table (
@@ -21,7 +21,7 @@ begin atomic
   ) t
   where case when in_app_id is null then a.role = 'own' else a.app_id = in_app_id end;
 end;
-comment on function changed_titles(text, date, text, text[]) is
+comment on function changed_titles is
   'The words that came to the title or subtitle of an app, or of each own one, on a day, and that went.';
 
 create or replace function list_moves(
@@ -39,7 +39,7 @@ begin atomic
     where x.app > 0
   ) m;
 end;
-comment on function list_moves(text, date, integer, text, text) is
+comment on function list_moves is
   'The last measurement of each keyword and chart in the days before a day, and in those from it on, and by '
   'how many places their apps moved on average.';
 
@@ -104,7 +104,7 @@ begin atomic
   left join rating r on r.app = s.app
   group by s.store, s.app_id, s.title, s.label, s.role, s.added, s.removed, s.app, g.lists;
 end;
-comment on function impact(text, date, text, integer, text[], integer, text, text) is
+comment on function impact is
   'What changed with a release, a change of the title or a note: the week (or in_days) before a day beside '
   'the week from it on, like for like, for one app or each own one. lists: all keywords that both weeks have '
   'measured (compared, of due); where title or subtitle changed on the day also those with words that were '

@@ -1,7 +1,7 @@
 create or replace function is_of(tags text[], location text, in_tag text, in_location text) returns boolean
   language sql immutable parallel safe
 return (in_tag is null or in_tag = any(tags)) and (in_location is null or in_location = location);
-comment on function is_of(text[], text, text, text) is
+comment on function is_of is
   'Whether what has these tags and is of this location is asked for by a tag and a location; null asks for '
   'all.';
 
@@ -24,7 +24,7 @@ begin
       )
   );
 end $$;
-comment on function is_outdone(text, text, integer, date, timestamptz, boolean, timestamptz) is
+comment on function is_outdone is
   'Whether a project has another slot of a target on the same day as in_slot that counts for the day '
   'instead: one that is measured where this one is not, or else one after in_after.';
 
@@ -44,10 +44,10 @@ comment on function is_outdone(text, text, integer, date, timestamptz, boolean, 
 create or replace function list_daily(in_project text, from_day date, to_day date)
 returns table (
   day date, store text, list text, keyword text, collection text, category text, location text,
-  location_code integer,
-  language text, tags text[], weight double precision, slot timestamptz, captured_at timestamptz, gap text,
-  reason text, depth smallint, results_count bigint, check_url text, app_ids integer[], absolute smallint[],
-  every interval, target_id integer, paid_ids integer[], paid_places smallint[]
+  location_code integer, language text, tags text[], weight double precision, slot timestamptz,
+  captured_at timestamptz, gap text, reason text, depth smallint, results_count bigint, check_url text,
+  app_ids integer[], absolute smallint[], every interval, target_id integer, paid_ids integer[],
+  paid_places smallint[]
 ) language sql stable parallel safe
 begin atomic
   with lists as (
@@ -83,7 +83,7 @@ begin atomic
     order by s.target_id, c.day, s.slot desc
   ) pending;
 end;
-comment on function list_daily(text, date, date) is
+comment on function list_daily is
   'What each keyword and chart of a project showed on each day of the project: its last measurement, with '
   'all apps by rank; where a day has none its last gap; pending where nothing of the day is over. Reads the '
   'partitions of the range alone.';

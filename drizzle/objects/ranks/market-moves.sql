@@ -46,7 +46,7 @@ begin atomic
     w.own_change, w.competitors_change
   from everybody e left join watched w on w.day = e.day and w.store = e.store and w.list = e.list;
 end;
-comment on function market_days(text, date, date, text, text, integer) is
+comment on function market_days is
   'What market_moves compares with the usual: by day, store and kind of list, how far all apps and the '
   'watched ones moved since in_back days before.';
 
@@ -81,12 +81,12 @@ begin atomic
   ) u
   where m.day >= from_day;
 end;
-comment on function market_moves(text, date, date, text, text, integer, integer, numeric) is
+comment on function market_moves is
   'How far everybody moved, by day, so that "the store changed" and "only we fell" are told apart: moved is '
   'by how many places the apps of the lists differ from in_back days before, on average, watched or not, '
   'over the compared lists that both days have measured, of due; usual the median of the in_usual days '
-  'before it, times the one by the other. own_moved and own_usual say the same of own apps, where not in '
-  'the top counts as the first place not looked at; own_change and competitors_change are places climbed. '
+  'before it, times the one by the other. own_moved and own_usual say the same of own apps, where not in the '
+  'top counts as the first place not looked at; own_change and competitors_change are places climbed. '
   'verdict: everybody (moved is at least in_times the usual), own (not, but own apps moved in_times as far '
   'as usual and as everybody), else nobody; null where less than four fifths can be compared, or no three '
   'days say what is usual. With a tag or a location, over what has it.';

@@ -52,7 +52,7 @@ begin atomic
   ) c
   where e.is_due;
 end;
-comment on function movers(text, date, date, text, text) is
+comment on function movers is
   'The ranks of two days side by side: change is how many ranks an app climbed, negative when it fell; at '
   'least so many where one day did not find it in the top; null where either day was not measured, or was '
   'looked at to another depth that does not tell. movement: up, down, same; entered and left (what was '
@@ -91,7 +91,7 @@ begin atomic
   ) n
   where m.movement is not null and n.was_in <> n.is_in;
 end;
-comment on function entered_left_top(text, date, date, integer, text, text) is
+comment on function entered_left_top is
   'Which apps of a project entered or left the top 10 (or another) of which keyword or chart between two '
-  'days that were both measured. instead: who came into it where one left, the best first; who left it '
-  'where one entered. With a tag or a location, on what has it.';
+  'days that were both measured. instead: who came into it where one left, the best first; who left it where '
+  'one entered. With a tag or a location, on what has it.';

@@ -20,8 +20,8 @@ begin atomic
     = (i.label, i.role, i.keyword, i.location_code, i.language)
   where i.store = 'ios_store' and a.store = 'android_store';
 end;
-comment on function product_ranks(text, date, date, text, text) is
+comment on function product_ranks is
   'Products that are in both stores: an app of each store with one label, and where both stand on the same '
   'keyword, location and language, by the latest measurement of each in a range of days. ahead is the store '
-  'in which it stands better, and distance by how many places; not in the top counts as 101. With a tag '
-  'or a location, on what has it.';
+  'in which it stands better, and distance by how many places; not in the top counts as 101. With a tag or a '
+  'location, on what has it.';

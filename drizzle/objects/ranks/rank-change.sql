@@ -9,7 +9,7 @@ return case
   when outcome_before = 'not_in_top' and outcome_after = 'ranked'
     and rank_after <= depth_before then depth_before + 1 - rank_after
 end;
-comment on function rank_climb(integer, text, integer, integer, text, integer) is
+comment on function rank_climb is
   'Ranks climbed between two measurements, negative when it fell; at least so many, where one of them did '
   'not find the app; null when that is not known.';
 
@@ -20,7 +20,7 @@ return case when outcome_before = 'not_in_top' and outcome_after = 'not_in_top' 
   when in_change is null then null when outcome_before = 'not_in_top' then 'entered'
   when outcome_after = 'not_in_top' then 'left' when in_change > 0 then 'up' when in_change < 0 then 'down'
   else 'same' end;
-comment on function rank_movement(integer, text, text) is
+comment on function rank_movement is
   'What a change by rank_climb is called: up, down, same; entered and left (what was looked at); not_in_top '
   '(neither time); null when it is not known.';
 

@@ -2,10 +2,10 @@ create or replace function rank_daily(
   in_project text, from_day date, to_day date, in_tag text default null, in_location text default null
 ) returns table (
   day date, store text, list text, keyword text, collection text, category text, location text,
-  location_code integer,
-  language text, tags text[], weight double precision, app_id text, title text, label text, role text,
-  rank integer, absolute_rank integer, outcome text, reason text, depth smallint, results_count bigint,
-  slot timestamptz, captured_at timestamptz, check_url text, target_id integer, app integer, source text
+  location_code integer, language text, tags text[], weight double precision, app_id text, title text,
+  label text, role text, rank integer, absolute_rank integer, outcome text, reason text, depth smallint,
+  results_count bigint, slot timestamptz, captured_at timestamptz, check_url text, target_id integer,
+  app integer, source text
 ) language sql stable parallel safe
 begin atomic
   select s.day, s.store, s.list, s.keyword, s.collection, s.category, s.location, s.location_code, s.language,
@@ -33,8 +33,8 @@ begin atomic
     where r.target_id = i.target_id and r.slot >= i.slot and r.slot < i.slot + interval '24 hours'
   );
 end;
-comment on function rank_daily(text, date, date, text, text) is
+comment on function rank_daily is
   'The rank of every app of a project on every keyword and chart on each day of the project, from its last '
-  'measurement of the day; outcome and reason as in rank_history; with a tag or a location, what has it. '
-  'A day that has neither has the rank that another tool gave (source), as imported. '
-  'Reads the partitions of the range alone.';
+  'measurement of the day; outcome and reason as in rank_history; with a tag or a location, what has it. A '
+  'day that has neither has the rank that another tool gave (source), as imported. Reads the partitions of '
+  'the range alone.';

@@ -3,11 +3,11 @@ create or replace function rank_summary(
   in_location text default null, in_enough numeric default 0.8
 ) returns table (
   begins date, store text, list text, keyword text, collection text, category text, location text,
-  location_code integer,
-  language text, tags text[], weight double precision, app_id text, title text, label text, role text,
-  best_rank integer, best_day date, first_rank integer, first_day date, average_rank numeric,
-  latest_rank integer, latest_outcome text, latest_day date, change integer, days_ranked integer,
-  days_measured integer, days_due integer, middle_rank integer, target_id integer, app integer
+  location_code integer, language text, tags text[], weight double precision, app_id text, title text,
+  label text, role text, best_rank integer, best_day date, first_rank integer, first_day date,
+  average_rank numeric, latest_rank integer, latest_outcome text, latest_day date, change integer,
+  days_ranked integer, days_measured integer, days_due integer, middle_rank integer, target_id integer,
+  app integer
 ) language sql stable parallel safe
 begin atomic
   select g.begins, l.store, l.list, l.keyword, l.collection, l.category, l.location, l.location_code,
@@ -37,13 +37,13 @@ begin atomic
   join project_apps(in_project) a on a.app = g.app
   join newest_lists(in_project) l on l.target_id = g.target_id;
 end;
-comment on function rank_summary(text, date, date, text, text, text, numeric) is
+comment on function rank_summary is
   'The best rank of each app on each keyword and chart in a range of days, the first, the average of the '
   'days on which it was ranked, and the latest, and on how many days it was ranked, measured and due. The '
   'average is null where less than in_enough of the days due were measured (four fifths, unless said). '
   'change is first against latest: ranks climbed, negative when it fell. With in_unit => ''week'' or '
-  '''month'', one line for each, which begins says. First and latest are of measured days: null there is '
-  'not in the top; so is a null middle_rank, the median of the days that were measured. With a tag or a '
+  '''month'', one line for each, which begins says. First and latest are of measured days: null there is not '
+  'in the top; so is a null middle_rank, the median of the days that were measured. With a tag or a '
   'location, what has it.';
 
 create or replace function striking_distance(
@@ -65,7 +65,7 @@ begin atomic
   from rank_summary(in_project, from_day, to_day, null, in_tag, in_location) r
   where r.latest_rank between in_best and in_worst;
 end;
-comment on function striking_distance(text, date, date, integer, integer, text, text) is
+comment on function striking_distance is
   'Where an app of a project stands from 4 to 20 (or other ranks) at its latest measurement in a range of '
   'days, and which way it goes since its first one there: up (also from not in the top), down or steady; '
   'null when there is but one. With a tag or a location, on what has it.';

@@ -6,9 +6,9 @@ return (
   from generate_series(1, (select max(m.rank) from rank_weight m where m.curve = in_curve)) place
   left join rank_weight w on w.curve = in_curve and w.rank = place
 );
-comment on function rank_weights(text) is
-  'What each rank is worth by a curve of rank_weight, at the place of the rank; null when there is no '
-  'such curve.';
+comment on function rank_weights is
+  'What each rank is worth by a curve of rank_weight, at the place of the rank; null when there is no such '
+  'curve.';
 
 create or replace function rank_weight_totals(in_curve text) returns double precision[]
   language sql stable parallel safe
@@ -19,7 +19,7 @@ return (
     from unnest(rank_weights(in_curve)) with ordinality u (weight, rank)
   ) w
 );
-comment on function rank_weight_totals(text) is
+comment on function rank_weight_totals is
   'What the ranks from 1 to each rank are worth together, at the place of the rank; null when there is no '
   'such curve.';
 -- Of two parts, so that the first is inlined: a hole is rare.
@@ -27,7 +27,7 @@ create or replace function holes_worth(in_app_ids integer[], in_weights double p
   returns double precision
 language sql immutable parallel safe
 return (select coalesce(sum(in_weights[hole]), 0) from unnest(array_positions(in_app_ids, 0)) hole);
-comment on function holes_worth(integer[], double precision[]) is
+comment on function holes_worth is
   'What the places of a measurement that name no app weigh together, by rank_weights.';
 
 create or replace function places_worth(
@@ -36,16 +36,16 @@ create or replace function places_worth(
 return in_totals[case when cardinality(in_app_ids) > cardinality(in_totals) then cardinality(in_totals)
     else cardinality(in_app_ids) end]
   - case when 0 = any(in_app_ids) then holes_worth(in_app_ids, in_weights) else 0 end;
-comment on function places_worth(integer[], double precision[], double precision[]) is
+comment on function places_worth is
   'What the places of a measurement weigh together, by rank_weights and rank_weight_totals; null of a gap.';
 
 comment on table rank_weight is
   'What a rank is worth, by curve. Visibility is Σ keyword weight × weight(rank) / Σ keyword weight × '
-  'weight(1). Two curves are delivered once, and a migration never overwrites them: reciprocal, 1/rank up '
-  'to rank 100; and clicks, the share of searches in which each of the first ten places is clicked '
-  '(SISTRIX, "Why (almost) everything you knew about Google CTR is no longer valid", July 2020: 28.5, 15.7, '
-  '11.0, 8.0, 7.2, 5.1, 4.0, 3.2, 2.8 and 2.5 % of 80 million keywords), continued as it ends, each rank by '
-  '25/28 less than the one before, up to rank 100.';
+  'weight(1). Two curves are delivered once, and a migration never overwrites them: reciprocal, 1/rank up to '
+  'rank 100; and clicks, the share of searches in which each of the first ten places is clicked (SISTRIX, '
+  '"Why (almost) everything you knew about Google CTR is no longer valid", July 2020: 28.5, 15.7, 11.0, 8.0, '
+  '7.2, 5.1, 4.0, 3.2, 2.8 and 2.5 % of 80 million keywords), continued as it ends, each rank by 25/28 less '
+  'than the one before, up to rank 100.';
 comment on column rank_weight.rank is
   'The organic rank. A rank that the curve does not name is worth nothing.';
 comment on column rank_weight.weight is 'What the rank is worth; only its ratio to that of rank 1 counts.';

@@ -10,7 +10,7 @@ join ranking_row r on r.target_id = p.target_id
 cross join lateral unnest(r.app_ids) with ordinality found (app, rank)
 join app a on a.id = found.app;
 comment on view ranked_apps is
-  'Every app of every measurement of a project''s keywords and charts, watched or not. A filter on day '
-  'alone reads the whole history: filter by slot.';
+  'Every app of every measurement of a project''s keywords and charts, watched or not. A filter on day alone '
+  'reads the whole history: filter by slot.';
 comment on column ranked_apps.rank is 'The organic rank.';
 comment on column ranked_apps.absolute_rank is 'The rank when advertisements and bundles are counted too.';

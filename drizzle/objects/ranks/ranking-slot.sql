@@ -10,6 +10,6 @@ from list_period p
 join ranking_row r on r.target_id = p.target_id
   and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, r.slot, r.gap);
 comment on view ranking_slot is
-  'Every slot of a keyword or chart of a project that is over: a measurement with all its apps, or a '
-  'gap. What is not over is in pending_slot. A filter on day alone reads the whole history: filter by '
-  'slot, or ask list_daily(project, from, to).';
+  'Every slot of a keyword or chart of a project that is over: a measurement with all its apps, or a gap. '
+  'What is not over is in pending_slot. A filter on day alone reads the whole history: filter by slot, or '
+  'ask list_daily(project, from, to).';

@@ -44,11 +44,9 @@ begin
   end;
   perform note_alert_due(target_ids, stored_slots, null);
 end $$;
-comment on function store_rankings(
-  integer[], timestamptz[], timestamptz[], smallint[], bigint[], text[], text[], text[], text[], text[]
-) is
-  'Writes captures, one of each array: a capture takes the place of a gap, and never of another '
-  'capture. ids, absolutes, paid and places are arrays as texts.';
+comment on function store_rankings is
+  'Writes captures, one of each array: a capture takes the place of a gap, and never of another capture. '
+  'ids, absolutes, paid and places are arrays as texts.';
 
 create or replace function store_gaps(
   targets integer[], slots timestamptz[], gaps text[], reasons text[], captured timestamptz[] default null,
@@ -72,9 +70,9 @@ begin
   perform note_alert_due(target_ids, stored_slots, stored_gaps);
   return query select unnest(stored_gaps);
 end $$;
-comment on function store_gaps(integer[], timestamptz[], text[], text[], timestamptz[], smallint[]) is
-  'Writes gaps, one of each array, where the history has no row yet; returns the reason of each that '
-  'was written.';
+comment on function store_gaps is
+  'Writes gaps, one of each array, where the history has no row yet; returns the reason of each that was '
+  'written.';
 
 create or replace function delete_rankings(targets integer[], slots timestamptz[]) returns bigint
   language plpgsql as $$
@@ -86,5 +84,5 @@ begin
   get diagnostics deleted = row_count;
   return deleted;
 end $$;
-comment on function delete_rankings(integer[], timestamptz[]) is
+comment on function delete_rankings is
   'Deletes rows of the history, one of each array; returns how many there were.';

@@ -20,7 +20,7 @@ begin atomic
       d.tags, d.weight, d.target_id
   ) e;
 end;
-comment on function list_ends(text, date, date, text, text) is
+comment on function list_ends is
   'The first and the last measurement of each keyword and chart of a project in a range of days, as apps by '
   'rank. With a tag or a location, of what has it.';
 
@@ -42,10 +42,10 @@ begin atomic
   join app_name n on n.app = h.app
   left join project_apps(in_project) a on a.app = h.app and a.ended_at is null;
 end;
-comment on function top_holders(text, date, date, integer, text, text) is
+comment on function top_holders is
   'Who holds the top 10 (or another) of each keyword and chart at its last measurement in a range of days, '
-  'watched or not, and who is new there since the first one: rank_before is the rank then, null when it '
-  'was not among those looked at. role is null for an app that the project does not watch. With a tag or a '
+  'watched or not, and who is new there since the first one: rank_before is the rank then, null when it was '
+  'not among those looked at. role is null for an app that the project does not watch. With a tag or a '
   'location, of what has it.';
 
 create or replace function unwatched_apps(
@@ -75,7 +75,7 @@ begin atomic
   join app_name n on n.app = h.app
   where not exists (select from project_apps(in_project) a where a.app = h.app and a.ended_at is null);
 end;
-comment on function unwatched_apps(text, date, date, integer, text, text) is
+comment on function unwatched_apps is
   'The apps that a project does not watch and that hold a place in the top 10 (or another) of its keywords '
   '(and apart from them of its charts), at the last measurement of each in a range of days: on how many, of '
   'how many that were measured, in percent; on how many of these at the first measurement; and three '

@@ -56,10 +56,10 @@ begin atomic
   where d.rank_before > 0 and d.rank_after > 0
   window w as (partition by d.target_id);
 end;
-comment on function compared_ranks(text, date, date, text, text, text, integer) is
-  'What visibility_change and visibility_movers add up: each app of a project (0: everybody) on each '
-  'keyword and chart that both spans of in_days days have measured, which end on the two days, with its '
-  'middle rank, to the depth of both, and what it weighs; and how many were due in both.';
+comment on function compared_ranks is
+  'What visibility_change and visibility_movers add up: each app of a project (0: everybody) on each keyword '
+  'and chart that both spans of in_days days have measured, which end on the two days, with its middle rank, '
+  'to the depth of both, and what it weighs; and how many were due in both.';
 
 create or replace function visibility_change(
   in_project text, from_day date, to_day date, in_curve text default 'reciprocal', in_tag text default null,
@@ -110,16 +110,16 @@ begin atomic
     where s.app = 0 and s.compared >= in_enough * s.due
   ) v on true;
 end;
-comment on function visibility_change(text, date, date, text, text, text, integer, integer, numeric) is
+comment on function visibility_change is
   'How each app of a project is found on one day and on another, like for like: visibility, share of voice, '
-  'how many keywords in the top 10 (or in_top), and the average rank where it is ranked on either (not '
-  'found counts as the first rank that was not looked at), all over '
-  'the keywords (and apart from them the charts) that both days have measured; changes are in points. '
-  'compared is how many these are, of due that were due on both; with in_enough => 0.8 nothing is compared '
-  'where that is less than four fifths. With in_days => 7, the week up to from_day against the week up to '
-  'to_day: each keyword by its mean over the days that were measured, and its middle rank. One line has '
-  'role rest, for everybody who is not watched. The curve is one of rank_weight. With a tag or a '
-  'location, over what has it. visibility_movers says which keywords made the change.';
+  'how many keywords in the top 10 (or in_top), and the average rank where it is ranked on either (not found '
+  'counts as the first rank that was not looked at), all over the keywords (and apart from them the charts) '
+  'that both days have measured; changes are in points. compared is how many these are, of due that were due '
+  'on both; with in_enough => 0.8 nothing is compared where that is less than four fifths. With in_days => '
+  '7, the week up to from_day against the week up to to_day: each keyword by its mean over the days that '
+  'were measured, and its middle rank. One line has role rest, for everybody who is not watched. The curve '
+  'is one of rank_weight. With a tag or a location, over what has it. visibility_movers says which keywords '
+  'made the change.';
 
 create or replace function visibility_movers(
   in_project text, from_day date, to_day date, in_curve text default 'reciprocal', in_tag text default null,
@@ -142,11 +142,11 @@ begin atomic
   join project_apps(in_project) a on a.app = c.app
   window w as (partition by c.app, c.list);
 end;
-comment on function visibility_movers(text, date, date, text, text, text, integer) is
+comment on function visibility_movers is
   'The keywords and charts that made what visibility_change says: one line for each app on each that both '
   'days have measured, with its rank on both (of several days the middle one) and its part of the change of '
-  'visibility and of share of voice, in points. The parts add up to the change. '
-  'With a tag or a location, over what has it.';
+  'visibility and of share of voice, in points. The parts add up to the change. With a tag or a location, '
+  'over what has it.';
 
 create or replace function extreme_days(
   in_project text, from_day date, to_day date, in_tag text default null, in_location text default null
@@ -170,7 +170,7 @@ begin atomic
   where v.visibility is not null
   group by v.store, v.list, v.app_id, v.title, v.label, v.role, v.app;
 end;
-comment on function extreme_days(text, date, date, text, text) is
+comment on function extreme_days is
   'The best and the worst day of each app by visibility, and the day on which it moved most, in points like '
   'for like: days of which less than four fifths were measured are none of these. With a tag or a location, '
   'over what has it.';

@@ -30,6 +30,6 @@ begin atomic
   ) c
   where c.day between from_day and to_day;
 end;
-comment on function project_slots(text, date, date) is
-  'The slots of each interval at which a project asks or asked for anything, in a range of its days: '
-  'the day, and whether the slot is the last or the only one of the interval on it.';
+comment on function project_slots is
+  'The slots of each interval at which a project asks or asked for anything, in a range of its days: the '
+  'day, and whether the slot is the last or the only one of the interval on it.';

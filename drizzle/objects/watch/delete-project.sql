@@ -67,7 +67,7 @@ begin
   delete from public.project p where p.id = of_id;
   commit;
 end $$;
-comment on procedure delete_project(text) is
-  'Deletes a project with its watches, its notes and alerts, and the history that no other project '
-  'asked for. Its money stays: in the charges under project.id, and in all sums over all projects. For '
-  'the owner of the database, outside of a transaction; it may be called again after it was broken off.';
+comment on procedure delete_project is
+  'Deletes a project with its watches, its notes and alerts, and the history that no other project asked '
+  'for. Its money stays: in the charges under project.id, and in all sums over all projects. For the owner '
+  'of the database, outside of a transaction; it may be called again after it was broken off.';

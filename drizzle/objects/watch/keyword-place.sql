@@ -16,5 +16,3 @@ with recursive place as (
 )
 select * from place;
 comment on view keyword_place is 'The places and languages that watches of keywords have.';
-comment on column keyword_place.code is 'The code of the location; 0 where it is given by its name.';
-comment on column keyword_place.name is 'The name of the location; empty where it is given by its code.';

@@ -7,8 +7,7 @@ select p.id as period_id, p.project, p.timezone, p.target_id, t.store,
   case t.function when 'app_list' then t.subject end as collection, t.category,
   coalesce(l.name, t.location_code::text) as location, t.location_code, t.language_code as language,
   coalesce(k.tags, c.tags, '{}') as tags, coalesce(k.weight, k.volume, 1) as weight, p.every, p.first_slot,
-  p.last_slot,
-  p.ended_at, coalesce(p.left_before + interval '26 hours', '-infinity') as alone_from,
+  p.last_slot, p.ended_at, coalesce(p.left_before + interval '26 hours', '-infinity') as alone_from,
   coalesce(p.begun_after - interval '26 hours', 'infinity') as alone_to, t.check_url
 from (
   select p.*, j.timezone, first_value(p.watch_id) over newest as newest_watch_id,
@@ -46,7 +45,7 @@ begin atomic
   from list_follow p
   where p.project = in_project;
 end;
-comment on function project_lists(text) is 'The rows of list_follow of one project.';
+comment on function project_lists is 'The rows of list_follow of one project.';
 
 create or replace function newest_lists(in_project text)
 returns table (
@@ -59,5 +58,5 @@ begin atomic
   from project_lists(in_project) p
   order by p.target_id, coalesce(p.ended_at, 'infinity') desc, p.period_id desc;
 end;
-comment on function newest_lists(text) is
+comment on function newest_lists is
   'Each keyword and chart of a project once, as the watch that follows it now, or followed it last, says.';

@@ -27,5 +27,5 @@ join target t on t.id = p.target_id
 where p.kind not in ('app', 'reviews')
 group by p.id, j.name, t.id;
 comment on view list_period is
-  'What a project asked for on a keyword or chart, and from when to when: one row per watch period. The'
-  ' rank views are made of it.';
+  'What a project asked for on a keyword or chart, and from when to when: one row per watch period. The rank '
+  'views are made of it.';

@@ -12,5 +12,5 @@ where p.target_id is not null and not exists (
     and (coalesce(longer.ended_at, 'infinity'), longer.id) > (coalesce(p.ended_at, 'infinity'), p.id)
 );
 comment on view list_watch is
-  'What the watch that follows a target now, or followed it last, says of it: an opinion of today on '
-  'all of its history.';
+  'What the watch that follows a target now, or followed it last, says of it: an opinion of today on all of '
+  'its history.';

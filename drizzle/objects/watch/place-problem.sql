@@ -33,6 +33,3 @@ select p.store, p.code, p.name, p.language_code, 'language_unknown', l.message
 from place p join language_problem l on l.store = p.store and l.language_code = p.language_code;
 comment on view place_problem is
   'Places of watches that the loaded references do not know: part of watch_problem, which has their watches.';
-comment on column place_problem.code is 'As in keyword_place.';
-comment on column place_problem.name is 'As in keyword_place.';
-comment on column place_problem.problem is 'references_missing, location_unknown or language_unknown.';

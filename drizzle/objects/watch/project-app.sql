@@ -1,7 +1,7 @@
 -- One row per app, from the period that lasts longest: an app may be watched in several places, and a row
--- without a label hides none. Not `distinct
--- on`, whose result the planner takes for one row, so that it looks all else up once per
--- app. Grouped by its keys, so that the planner joins it as a whole, with or without statistics.
+-- without a label hides none. Not `distinct on`, whose result the planner takes for one row, so that it looks
+-- all else up once per app. Grouped by its keys, so that the planner joins it as a whole, with or without
+-- statistics.
 create or replace view project_app as
 select p.project, a.store, a.app_id, a.title, coalesce(p.label, (
     select l.label from watch_period l
@@ -30,7 +30,7 @@ begin atomic
   from project_app a
   where a.project = in_project;
 end;
-comment on function project_apps(text) is 'The rows of project_app of one project.';
+comment on function project_apps is 'The rows of project_app of one project.';
 
 -- Few columns, those of fixed length first: it is read once for each list and day.
 create or replace function project_app_ids(in_project text)
@@ -41,7 +41,7 @@ begin atomic
     coalesce(a.ended_at, 'infinity'), a.store
   from project_app a where a.project = in_project;
 end;
-comment on function project_app_ids(text) is
+comment on function project_app_ids is
   'The apps of one project by their numbers in the dictionary, and until when they are ranked: infinity '
   'while they are watched. Those of a store with one end are a cohort, which is a number below 0.';
 
@@ -55,5 +55,5 @@ begin atomic
   union
   select 0, 'infinity', s.store from (values ('ios_store'), ('android_store')) s (store);
 end;
-comment on function project_cohorts(text) is
+comment on function project_cohorts is
   'The apps of project_app_ids, beside them each of their cohorts, and in each store everybody: 0.';

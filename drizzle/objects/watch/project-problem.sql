@@ -5,7 +5,7 @@
 -- the database may be Turkish, where I is not the capital of i.
 create or replace function folded_name(name text) returns text language sql immutable parallel safe
 return translate(lower(lower(name collate "C") collate "default"), ' -_./,:;()''"', '');
-comment on function folded_name(text) is 'A name without what people mix up: case, spaces and punctuation.';
+comment on function folded_name is 'A name without what people mix up: case, spaces and punctuation.';
 
 -- Two names that are one letter apart (typed once too often, left out, replaced or swapped) have one of these
 -- texts in common. Numbers and words of less than five letters stay whole: client a and client b, or de and
@@ -20,7 +20,7 @@ begin atomic
     || substring(substr(name, letter.place + 1) from '^[^ _./,:;()0-9-]*')) >= 5
     and substr(name, letter.place, 1) !~ '[ _./,:;()0-9-]';
 end;
-comment on function misspellings(text) is
+comment on function misspellings is
   'A name as it is compared with others, whole and with one letter left out.';
 
 -- Only of projects of which something is told the watches are read, and alike ones are priced once.
@@ -75,9 +75,8 @@ cross join lateral (
   where p.older_name is null and cost.apps = 0 and cost.lists > 0
 ) told;
 comment on view project_problem is
-  'Projects that are there most likely by mistake: mistyped, or without an app. A row is a sentence, '
-  'and what the project costs a month; `import` and `plan` show them before it costs, and watch_problem'
-  ' has them too.';
-comment on column project_problem.problem is 'project_nearly_another or project_without_app.';
+  'Projects that are there most likely by mistake: mistyped, or without an app. A row is a sentence, and '
+  'what the project costs a month; `import` and `plan` show them before it costs, and watch_problem has them '
+  'too.';
 comment on column project_problem.monthly_usd is
   'What all that it watches costs in 30 days, shared with nobody.';

@@ -17,15 +17,13 @@ where not exists (
 );
 comment on view project_target is
   'What each project measures, or has measured: keywords, charts, pages and reviews, each once.';
-comment on column project_target.depth is 'How many results are asked for; null for a page.';
 
 -- `strict` for the same reason as project_lists.
 create or replace function project_targets(in_project text)
 returns table (
   store text, function text, keyword text, collection text, category text, app_id text, location text,
-    location_code integer,
-  language text, tags text[], every interval, depth smallint, priority smallint, ended_at timestamptz,
-    target_id integer
+  location_code integer, language text, tags text[], every interval, depth smallint, priority smallint,
+  ended_at timestamptz, target_id integer
 ) language sql stable strict parallel safe rows 1000
 begin atomic
   select t.store, t.function, t.keyword, t.collection, t.category, t.app_id, t.location, t.location_code,
@@ -33,4 +31,4 @@ begin atomic
   from project_target t
   where t.project = in_project;
 end;
-comment on function project_targets(text) is 'The rows of project_target of one project.';
+comment on function project_targets is 'The rows of project_target of one project.';

@@ -27,7 +27,7 @@ return (
   order by pairs.shared::float8 / (char_length(meant) + char_length(n.name)) desc, n.place
   limit 1
 );
-comment on function nearest_name(text, text[]) is
+comment on function nearest_name is
   'The name that is nearest to what was meant, of several the first; null when none is near.';
 
 -- ISO 3166-1 has two letters and three, and people write neither. The two letters stand in the table
@@ -57,7 +57,7 @@ begin atomic
     ('AE', '{UAE,ARE,EMIRATES}'), ('SA', '{SAU,KSA}'), ('IL', '{ISR}'), ('NG', '{NGA}'), ('KE', '{KEN}'),
     ('PK', '{PAK}');
 end;
-comment on function country_names() is
+comment on function country_names is
   'What countries are called beside their names: their two letters, and what people write.';
 
 create or replace function country_code_of(meant text) returns text language sql immutable parallel safe
@@ -66,7 +66,7 @@ return case when meant ~ '^[A-Za-z]{2}$' and upper(meant collate "C") <> 'UK' th
     select c.code from country_names() c
     where upper(meant) = any (c.names) or upper(meant collate "C") = any (c.names)
   ) end;
-comment on function country_code_of(text) is
+comment on function country_code_of is
   'The two letters of a country by what else it is called; null when that is unknown.';
 
 -- A place by the first of its names; a country by its letters or another name; what only the other store has
@@ -87,7 +87,7 @@ return coalesce(
   )) order by l.code limit 1),
   nearest_name(meant, array(select l.name from location l where l.store = in_store order by l.code))
 );
-comment on function nearest_location(text, text) is
+comment on function nearest_location is
   'The name of the location that was most likely meant; null when none is near.';
 
 -- EN, en_US, English and jp: by the code in another spelling, by the language's name, by the first letters of
@@ -114,7 +114,7 @@ return (
     l.code
   limit 1
 );
-comment on function nearest_language(text, text) is
+comment on function nearest_language is
   'The code of the language that was most likely meant, in one store or in any; null when none is near.';
 
 -- The code of a country is 2000 and its number in ISO 3166-1.
@@ -138,7 +138,7 @@ return case
     where not exists (select from location l
       where l.store = in_store and lower(l.name collate "C") = lower(in_name collate "C"))
   ) end;
-comment on function unknown_location(text, bigint, text) is
+comment on function unknown_location is
   'What to say of a location that the loaded list of the store has not; null when it has it.';
 
 create or replace function unknown_language(in_store text, in_code text) returns text
@@ -151,7 +151,7 @@ return (
   where in_code is not null and exists (select from language l where l.store = in_store)
     and not exists (select from language l where l.store = in_store and l.code = in_code)
 );
-comment on function unknown_language(text, text) is
+comment on function unknown_language is
   'What to say of a language that the loaded list of the store has not; null when it has it.';
 
 create or replace function unknown_category(in_store text, in_name text) returns text
@@ -167,7 +167,7 @@ return (
   ) c
   where in_name <> all(c.names)
 );
-comment on function unknown_category(text, text) is
+comment on function unknown_category is
   'What to say of a category that the loaded list of the store has not; null when it has it.';
 
 -- The service has no list of them that could be loaded: its documentation names them (docs/service.md: charts
@@ -181,8 +181,7 @@ return case in_store
     'topselling_new_paid',
     'movers_shakers', 'featured']
 end;
-comment on function chart_collections(text) is
-  'The charts of a store, by the names that the service has for them.';
+comment on function chart_collections is 'The charts of a store, by the names that the service has for them.';
 
 create or replace function unknown_collection(in_store text, name text, category text) returns text
 language sql immutable parallel safe
@@ -197,5 +196,5 @@ return case
       || nearest_name(name, chart_collections(in_store)) || '"?', ''),
       array_to_string(chart_collections(in_store), ', '))))
 end;
-comment on function unknown_collection(text, text, text) is
+comment on function unknown_collection is
   'What to say of a chart that the store has not, or not in categories; null when it has it.';

@@ -60,4 +60,3 @@ cross join lateral (
 ) w;
 comment on view slot_problem is
   'Watches whose present slot the budget does not reach, or whose last one failed: part of watch_problem.';
-comment on column slot_problem.problem is 'money, dearer_than_budget or last_slot_failed.';

@@ -40,4 +40,3 @@ having count(*) > 1;
 comment on view spelling_problem is
   'Keywords that differ in case alone, once for all spellings, at the one that came last: part of '
   'watch_problem.';
-comment on column spelling_problem.problem is 'differs_in_case.';

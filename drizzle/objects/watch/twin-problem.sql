@@ -45,4 +45,3 @@ where w.is_asked and w.function is not null and not exists (
 );
 comment on view twin_problem is
   'Watches that another one of their project keeps from being followed: part of watch_problem.';
-comment on column twin_problem.problem is 'followed_already.';

@@ -46,4 +46,3 @@ comment on column watch_part.function is
   'What the service is asked for; null for an app that is only ranked.';
 comment on column watch_part.category is
   'Of a chart, with the age that it is for: family, ages_6_8. Null for all of the collection.';
-comment on column watch_part.depth is 'How many results to look at; null where there is no depth.';

@@ -23,7 +23,7 @@ begin
   end loop;
   return found_id;
 end $$;
-comment on function target_of(text, text, text, integer, text, text) is
+comment on function target_of is
   'The id of one target, which is made when it is missing. Watches make theirs many at once: start_periods.';
 
 -- A store does not tell apart what differs in capitals alone. Most keywords are in small letters, and the
@@ -43,8 +43,6 @@ begin atomic
     and t.language_code = in_language and t.subject <> folded_subject(t.subject)
     and folded_subject(t.subject) = folded_subject(in_keyword) and t.subject <> in_keyword;
 end;
-comment on function keyword_targets(text, text, integer, text) is
-  'The targets of a keyword in any spelling.';
 
 create or replace function keyword_target(
   in_store text, in_keyword text, in_location integer, in_language text
@@ -53,7 +51,7 @@ return coalesce((
     select t.id from keyword_targets(in_store, in_keyword, in_location, in_language) t
     order by t.subject = in_keyword desc, t.subject = folded_subject(in_keyword) desc, t.id limit 1
   ), target_of(in_store, 'app_searches', in_keyword, in_location, in_language));
-comment on function keyword_target(text, text, integer, text) is
+comment on function keyword_target is
   'The id of the target of a keyword in any spelling, which is made when it is missing.';
 
 create or replace function is_followed(in_target integer) returns boolean language sql stable
@@ -61,7 +59,6 @@ return exists (
   select from watch_period p
   where p.target_id = in_target and coalesce(p.ended_at, 'infinity') = 'infinity'
 );
-comment on function is_followed(integer) is 'Whether the period of a watch on a target is open.';
 
 -- A spelling has the target that another one is followed by already, or was, where it has none of its own.
 --
@@ -101,15 +98,13 @@ begin atomic
   left join lateral (select a.id from app a where a.store = w.store and a.app_id = w.app_id offset 0) a
     on true;
 end;
-comment on function asked_parts(text, bigint[]) is
+comment on function asked_parts is
   'What watches of a kind ask for now, as rows of watch_period have it, one for each that asks for anything.';
 
 -- Of a period that ends now: what began before it is owed, also where nothing ran since.
 create or replace function first_unopened_slot(of_every interval) returns timestamptz language sql stable
 return slot_end(of_every, slot_of(of_every, greatest((select l.opened_to from ledger l),
   '2000-01-01 00:00+00')));
-comment on function first_unopened_slot(interval) is
-  'The first slot of an interval that is not opened for all periods yet.';
 
 -- The open period goes on while project, target, app and `every` stay the same; other changes are written
 -- into it. Renaming a project renames its periods first, so that they have the new name here.
@@ -178,18 +173,17 @@ begin
   ) into left_over;
   return left_over;
 end $$;
-comment on function keep_open_periods(text, bigint[]) is
-  'Ends the open periods of watches that ask for something else now, brings the others to what their '
-  'watches ask for, and returns the watches that may ask for a period and have none: also others of the '
-  'project, which a period that has ended kept from being followed.';
+comment on function keep_open_periods is
+  'Ends the open periods of watches that ask for something else now, brings the others to what their watches '
+  'ask for, and returns the watches that may ask for a period and have none: also others of the project, '
+  'which a period that has ended kept from being followed.';
 
 -- Two periods of one project on one target never hold the same slot: with the same `every` the new period
 -- takes the running slot over; with another `every` it begins after the last slot of the old one. So a change
 -- of `every` shows no slot twice, and owes none that no watch had asked for. Of several watches of a project
--- on one target the oldest is followed: watch_problem names the others. Of
--- targets and apps only what is missing is inserted, because `on conflict do nothing` uses up an id of the
--- sequence per existing row; in one order, so that two statements that make the same rows wait for each other
--- and never deadlock.
+-- on one target the oldest is followed: watch_problem names the others. Of targets and apps only what is
+-- missing is inserted, because `on conflict do nothing` uses up an id of the sequence per existing row; in
+-- one order, so that two statements that make the same rows wait for each other and never deadlock.
 create or replace function start_periods(of_kind text, of_watches bigint[]) returns void language plpgsql
 set enable_nestloop = off as $$
 declare
@@ -266,14 +260,14 @@ begin
   insert into period_change (period_id, from_slot)
   select id, first_slot from started where target_id is not null;
 end $$;
-comment on function start_periods(text, bigint[]) is
-  'Opens the periods of watches that have none, where they ask for one and no other watch of the '
-  'project follows the same, and makes the targets and apps that are missing for it.';
+comment on function start_periods is
+  'Opens the periods of watches that have none, where they ask for one and no other watch of the project '
+  'follows the same, and makes the targets and apps that are missing for it.';
 
 -- The ids of watches, because a function that takes the rows of a table keeps PostgreSQL from changing some
 -- of its columns. What the watches ask for is read from their tables, so that it does not matter which
--- statement wrote them last. One plan for all calls, made while the tables may be
--- small: none reads a table as a whole.
+-- statement wrote them last. One plan for all calls, made while the tables may be small: none reads a table
+-- as a whole.
 create or replace function follow_watches(of_kind text, of_watches bigint[],
   are_new boolean default false) returns void language plpgsql
 set jit = off set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
@@ -284,13 +278,12 @@ begin
     perform start_periods(of_kind, waiting);
   end if;
 end $$;
-comment on function follow_watches(text, bigint[], boolean) is
+comment on function follow_watches is
   'Brings the open periods of watches of a kind to what the watches ask for. New watches have none yet.';
 
 create or replace function kinds_of(in_table text) returns text[] language sql immutable parallel safe
 return case in_table when 'keyword_watch' then '{keyword}' when 'chart_watch' then '{chart}'
   else '{app,reviews}' end::text[];
-comment on function kinds_of(text) is 'The kinds of periods that the watches of a table have.';
 
 create or replace function keep_periods() returns trigger
 language plpgsql security definer set search_path = public, pg_temp as $$
@@ -310,7 +303,6 @@ begin
   end loop;
   return null;
 end $$;
-comment on function keep_periods() is 'Keeps the periods of the watches that a statement wrote.';
 
 create or replace trigger keep_periods_of_inserted after insert on {{watch_table}}
 referencing new table as fresh for each statement execute function keep_periods();
@@ -336,7 +328,7 @@ begin
     ));
   end loop;
 end $$;
-comment on function start_missing_watch_periods(text[]) is
+comment on function start_missing_watch_periods is
   'Opens the periods of the watches that ask for something and have none, of some projects or of all.';
 
 create or replace function end_periods(open_ones bigint[]) returns void language sql volatile
@@ -349,7 +341,6 @@ begin atomic
   select id, first_unopened_slot(every) from ended
   where target_id is not null and first_unopened_slot(every) < storerank_now();
 end;
-comment on function end_periods(bigint[]) is 'Ends periods that are open.';
 
 -- `truncate` has no transition tables.
 create or replace function stop_all_periods() returns trigger
@@ -359,7 +350,6 @@ begin
     select id from watch_period where kind = any(kinds_of(tg_table_name)) and ended_at is null));
   return null;
 end $$;
-comment on function stop_all_periods() is 'Ends all open periods of the watches of a table.';
 
 create or replace trigger stop_periods after truncate on {{watch_table}}
 for each statement execute function stop_all_periods();
@@ -374,8 +364,6 @@ begin
   end if;
   return null;
 end $$;
-comment on function keep_project_periods() is
-  'Ends the periods of a project that was disabled, and opens them when it is enabled again.';
 
 create or replace trigger keep_periods after update of enabled on project
 for each row when (old.enabled is distinct from new.enabled) execute function keep_project_periods();

@@ -1,6 +1,6 @@
 -- What is wrong is found, and not looked for: each branch begins with the few rows that may be wrong, so that
--- a million watches in order cost next to nothing. Open periods are looked up by `coalesce`, so
--- that the index of all that are open is not read beside.
+-- a million watches in order cost next to nothing. Open periods are looked up by `coalesce`, so that the
+-- index of all that are open is not read beside.
 create or replace view watch_problem as
 select w.watch_table, w.watch_id, w.project, w.store, w.subject, 'project_disabled' as problem,
   format('Nothing of the project "%s" is '
@@ -49,17 +49,13 @@ from project_problem p
 union all
 select watch_table, watch_id, project, store, subject, problem, message from alert_problem;
 comment on view watch_problem is
-  'What keeps a watch from being measured or an alert from being told, one row per problem, with a '
-  'sentence saying what to do.';
-comment on column watch_problem.watch_table is
-  'keyword_watch, chart_watch, app_watch, project, alert_channel or alert_rule.';
+  'What keeps a watch from being measured or an alert from being told, one row per problem, with a sentence '
+  'saying what to do.';
 comment on column watch_problem.project is 'The project; null for a channel of alerts.';
 comment on column watch_problem.store is
   'The store of the watch; null for a project, for a channel, and for a rule of both.';
-comment on column watch_problem.subject is
-  'The keyword, the collection, the id of the app, or the name of the project, channel or rule.';
 comment on column watch_problem.problem is
   'project_disabled, references_missing, location_unknown, language_unknown, collection_unknown, '
   'category_unknown, followed_already, money, dearer_than_budget, last_slot_failed, differs_in_case, '
   'project_nearly_another, project_without_app, channel_settings, receiver_gone, delivery_failing, '
-  'delivery_dead, recipient_refused, app_unknown or matches_nothing.';
+  'delivery_dead, digest_without_time, recipient_refused, app_unknown or matches_nothing.';

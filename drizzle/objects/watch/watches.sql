@@ -31,13 +31,13 @@ return case when value ~ '^[!-~]+( [!-~]+)*$' then value else normalize(btrim(
     -- Last, because what is taken off may have stood between two spaces.
     '[ \u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]+', ' ', 'g'),
   E' \t\r\n'), nfc) end;
-comment on function clean_text(text) is
-  'A text in the form that it is stored in: composed (NFC), without outer space and invisible '
-  'characters, and with single inner spaces.';
+comment on function clean_text is
+  'A text in the form that it is stored in: composed (NFC), without outer space and invisible characters, '
+  'and with single inner spaces.';
 
 create or replace function is_clean(value text) returns boolean language sql immutable parallel safe
 return value ~ '^[!-~]+( [!-~]+)*$' or value = clean_text(value);
-comment on function is_clean(text) is 'Whether a text has the form that it is stored in; null for none.';
+comment on function is_clean is 'Whether a text has the form that it is stored in; null for none.';
 
 -- Its triggers call it only for rows that need it, because most rows are in their form: to ask costs a
 -- twentieth of calling it. Null is the column's default in a new row, and nothing in one that is there.
@@ -73,9 +73,9 @@ begin
   end loop;
   return jsonb_populate_record(new, changed);
 end $$;
-comment on function prepare_row() is
-  'Brings a row into its form: clean texts, and defaults for what is null. Its arguments are the '
-  'columns by which a person knows the row, and those with such texts.';
+comment on function prepare_row is
+  'Brings a row into its form: clean texts, and defaults for what is null. Its arguments are the columns by '
+  'which a person knows the row, and those with such texts.';
 
 -- spec: Limits; it says 100 for ios_store, and for android_store 30 is our assumption. Of reviews of the
 -- android_store it is what one billing unit pays for (docs/service.md: reviews of the android_store).
@@ -89,8 +89,6 @@ begin
   end if;
   return new;
 end $$;
-comment on function set_default_depth() is
-  'Gives a keyword watch, and the reviews of an app watch, the depth of its store.';
 
 create or replace trigger a_default_depth before insert or update on keyword_watch
 for each row when (new.depth is null) execute function set_default_depth();
@@ -105,29 +103,28 @@ for each row when (
   or not (is_clean(new.project) and is_clean(new.keyword) and is_clean(new.location_name))
 ) execute function prepare_row('{project,store,keyword}', '{project,keyword,location_name}');
 comment on table keyword_watch is
-  'Keywords to follow: who is found for them, in which place, day by day. What you write here is '
-  'measured from then on, and costs money.';
+  'Keywords to follow: who is found for them, in which place, day by day. What you write here is measured '
+  'from then on, and costs money.';
 comment on column keyword_watch.keyword is
   'What people type into the search of the store, up to 700 characters. Outer and double spaces and '
   'invisible characters are taken off. Required.';
 comment on column keyword_watch.depth is
-  'How many results to look at: up to 700 in the ios_store (100 unless you say), 200 in the '
-  'android_store (30). It is what costs.';
+  'How many results to look at: up to 700 in the ios_store (100 unless you say), 200 in the android_store '
+  '(30). It is what costs.';
 
 create or replace trigger a_prepare before insert or update on app_watch
 for each row when (
   num_nulls(new.id, new.project, new.store, new.app_id, new.role, new.info, new.html, new.reviews,
-    new.reviews_depth, new.every,
-    new.priority, new.enabled, new.tags, new.created_at) > 0
+    new.reviews_depth, new.every, new.priority, new.enabled, new.tags, new.created_at) > 0
   or not (is_clean(new.project) and is_clean(new.app_id) and is_clean(new.label)
     and is_clean(new.location_name))
 ) execute function prepare_row('{project,store,app_id}', '{project,app_id,label,location_name}');
 comment on table app_watch is
-  'Apps of your projects, your own and your competitors''. Each is ranked on every keyword and chart '
-  'that its project has in the same store.';
+  'Apps of your projects, your own and your competitors''. Each is ranked on every keyword and chart that '
+  'its project has in the same store.';
 comment on column app_watch.app_id is
-  'The id in the address of the app''s page: a number such as 1480010017 in the ios_store, a name such '
-  'as com.acme.yoga in the android_store. Required.';
+  'The id in the address of the app''s page: a number such as 1480010017 in the ios_store, a name such as '
+  'com.acme.yoga in the android_store. Required.';
 comment on column app_watch.label is
   'What you call the app, up to 200 characters; without it, it has the title of its page.';
 comment on column app_watch.role is 'own or competitor. own unless you say.';
@@ -135,33 +132,32 @@ comment on column app_watch.role is 'own or competitor. own unless you say.';
 create or replace trigger a_prepare before insert or update on chart_watch
 for each row when (
   num_nulls(new.id, new.project, new.store, new.collection, new.language_code, new.depth, new.html, new.every,
-    new.priority, new.enabled,
-    new.tags, new.created_at) > 0
+    new.priority, new.enabled, new.tags, new.created_at) > 0
   or not (is_clean(new.project) and is_clean(new.collection) and is_clean(new.category)
     and is_clean(new.location_name))
 ) execute function prepare_row('{project,collection,category}',
   '{project,collection,category,location_name}');
 comment on table chart_watch is
-  'Charts to follow: every app of the project in the same store is ranked in them. What you write here '
-  'costs money.';
+  'Charts to follow: every app of the project in the same store is ranked in them. What you write here costs '
+  'money.';
 comment on column chart_watch.store is 'ios_store or android_store. android_store unless you say.';
 comment on column chart_watch.collection is
-  'The name of the chart, such as top_free_ios in the ios_store and topselling_free in the '
-  'android_store: select chart_collections(''ios_store'') has them all. Required.';
+  'The name of the chart, such as top_free_ios in the ios_store and topselling_free in the android_store: '
+  'select chart_collections(''ios_store'') has them all. Required.';
 comment on column chart_watch.category is
-  'A category of the table category, such as game_puzzle in the android_store; without one it is the '
-  'chart of all. The chart featured has none.';
+  'A category of the table category, such as game_puzzle in the android_store; without one it is the chart '
+  'of all. The chart featured has none.';
 comment on column chart_watch.depth is
-  'How many places of the chart to look at: up to 1000 in the ios_store, 200 in the android_store. It '
-  'is what costs. 100 unless you say.';
+  'How many places of the chart to look at: up to 1000 in the ios_store, 200 in the android_store. It is '
+  'what costs. 100 unless you say.';
 
 create or replace trigger a_prepare before insert or update on project
 for each row when (num_nulls(new.name, new.timezone, new.enabled, new.created_at) > 0
   or not is_clean(new.name))
 execute function prepare_row('{name}', '{name}');
 comment on table project is
-  'The apps and keywords that belong together, with a budget and a time zone of their own. The first '
-  'watch that names a project makes it.';
+  'The apps and keywords that belong together, with a budget and a time zone of their own. The first watch '
+  'that names a project makes it.';
 comment on column project.name is
   'The name, of 1 to 100 characters. It may be changed: everything goes with it.';
 comment on column project.id is
@@ -169,8 +165,7 @@ comment on column project.id is
 comment on column project.timezone is
   'Whose days the budgets and the reports go by, such as Europe/Berlin. UTC unless you say.';
 comment on column project.monthly_usd is
-  'The most that may be spent in a month, in US dollars; without it only the budgets over all projects '
-  'hold.';
+  'The most that may be spent in a month, in US dollars; without it only the budgets over all projects hold.';
 comment on column project.digest_channel is
   'The channel of alert_channel to which its digests go, daily, weekly or monthly, with or without rules.';
 comment on column project.enabled is
@@ -210,7 +205,7 @@ begin
     using message = 'The projects of these watches are being deleted or renamed at this moment.',
     hint = 'Run it again.';
 end $$;
-comment on function keep_projects() is
+comment on function keep_projects is
   'Makes the projects that watches name and that are missing, and keeps them there until the transaction '
   'ends.';
 
@@ -230,8 +225,6 @@ begin
   update chart_watch set project = new.name where project = old.name;
   return null;
 end $$;
-comment on function rename_project() is
-  'Carries the new name of a project on to its watches and their periods.';
 
 create or replace trigger a_rename after update of name on project
 for each row when (old.name <> new.name) execute function rename_project();
@@ -258,8 +251,6 @@ begin
   end if;
   return old;
 end $$;
-comment on function refuse_project_with_history() is
-  'Refuses to delete a project that has watches or a history, and says what to do.';
 
 create or replace trigger b_keep_history before delete on project
 for each row execute function refuse_project_with_history();
@@ -278,7 +269,6 @@ begin
   end if;
   return null;
 end $$;
-comment on function refuse_simulated_time() is 'Refuses watches that an editor writes at a simulated time.';
 
 create or replace trigger a_present_time after update on project
 for each row execute function refuse_simulated_time();
@@ -320,7 +310,7 @@ begin
   end loop;
   return null;
 end $$;
-comment on function refuse_unknown() is
+comment on function refuse_unknown is
   'Refuses places, languages, charts and categories that the lists of the store have not: with the first '
   'sentence on them, and some of the others.';
 

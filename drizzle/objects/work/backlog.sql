@@ -48,5 +48,3 @@ from due_slot c where c.cut is not null and c.ends_at > (select storerank_now())
 comment on view backlog is
   'The tasks and due slots that have not ended, by kind, as open_work has them; told where there are any.';
 comment on column backlog.kind is 'planned, unplanned, posting, posted, overdue or budget_cut.';
-comment on column backlog.since is 'The oldest slot; of overdue when the longest awaited was posted.';
-comment on column backlog.message is 'What open_work says where there are any.';

@@ -7,7 +7,7 @@ begin
   return greatest(1, least(per_minute, (select u.calls_per_minute_limit from account_usage u
     order by u.fetched_at desc limit 1)));
 end $$;
-comment on function calls_allowed(integer) is
+comment on function calls_allowed is
   'How many calls a minute are allowed: by our own setting and by the account.';
 
 -- What `call_window` lists may have ended since, or its deadline may have passed, because nobody said how it
@@ -18,13 +18,11 @@ begin
   return array(select c.id from api_call c where c.id = any (listed) and c.ended_at is null
     and c.deadline_at > present);
 end $$;
-comment on function calls_in_flight(bigint[], timestamptz) is
-  'Those of some calls that are in flight at an instant.';
 
--- Permits are numbered in the order of their time, so the window is full when the permit that stands as
--- many numbers back as are allowed is younger than the window: one look-up, however many calls there are.
--- A permit of exactly one window ago still counts, one of a clock that was ahead does not. Volatile, so
--- that behind the lock of `call_window` it sees what the last holder committed.
+-- Permits are numbered in the order of their time, so the window is full when the permit that stands as many
+-- numbers back as are allowed is younger than the window: one look-up, however many calls there are. A permit
+-- of exactly one window ago still counts, one of a clock that was ahead does not. Volatile, so that behind
+-- the lock of `call_window` it sees what the last holder committed.
 create or replace function wait_of_call(
   of_kind text, allowed integer, at_once integer, call_window interval, last_id bigint, in_flight integer,
     present timestamptz
@@ -51,9 +49,9 @@ begin
   -- after this time.
   return case when in_flight >= at_once then 250 else 0 end;
 end $$;
-comment on function wait_of_call(text, integer, integer, interval, bigint, integer, timestamptz) is
-  'How long a call of a kind has to wait at an instant, by the number of the last permit and of the '
-  'calls in flight.';
+comment on function wait_of_call is
+  'How long a call of a kind has to wait at an instant, by the number of the last permit and of the calls in '
+  'flight.';
 
 -- Without sequential scans: a plan that was made while `api_call` was small would go on reading all of it.
 create or replace function call_wait(
@@ -67,9 +65,9 @@ begin
       cardinality(calls_in_flight(w.in_flight, present)), present)
     from call_window w where w.only_one);
 end $$;
-comment on function call_wait(text, integer, integer, interval) is
-  'How long a call of a kind has to wait within the limits of all runners, in milliseconds; 0 when it '
-  'may be made.';
+comment on function call_wait is
+  'How long a call of a kind has to wait within the limits of all runners, in milliseconds; 0 when it may be '
+  'made.';
 
 -- By their ids, whatever the statistics say: a plan that was made while `api_call` was small would go on
 -- reading all of it.
@@ -82,7 +80,7 @@ begin
   from jsonb_to_recordset(calls) as e (id bigint, http_status integer, status_code integer, error text)
   where c.id = any (ids) and c.id = e.id;
 end $$;
-comment on function end_calls(jsonb) is
+comment on function end_calls is
   'Writes how calls ended: an array of objects with id, http_status, status_code and error.';
 
 -- One turn of a runner at the window: its calls that have ended leave their places, and those that wait get
@@ -141,9 +139,8 @@ begin
     wait_of_call(of_kinds[1], allowed, at_once, call_window, last_id, cardinality(listed),
       clock_timestamp()) end;
 end $$;
-comment on function take_call_permits(text[], text[], text, jsonb, integer, integer, integer, integer,
-  interval) is
-  'Ends calls, and gives as many of the calls that are asked for as the limits of all runners allow '
-  'now, the milliseconds that the next one waits, and how long after the question they were given.';
+comment on function take_call_permits is
+  'Ends calls, and gives as many of the calls that are asked for as the limits of all runners allow now, the '
+  'milliseconds that the next one waits, and how long after the question they were given.';
 
 insert into call_window default values on conflict do nothing;

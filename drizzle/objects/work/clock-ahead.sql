@@ -8,6 +8,6 @@ create or replace function clock_ahead() returns interval language sql stable se
     where abs(u.ahead_s) > 300
       and storerank_now() between clock_timestamp() - interval '1 hour' and clock_timestamp()), interval '0')
 $$;
-comment on function clock_ahead() is
+comment on function clock_ahead is
   'How far the clock of this server is ahead of the service''s, negative where it is behind; 0 within five '
   'minutes.';

@@ -17,7 +17,6 @@ begin
   end if;
   return null;
 end $$;
-comment on function close_failed_task() is 'Writes the gap of a task that failed into the history.';
 
 create or replace trigger close_failed after update of state on task
 for each row when (new.state = 'failed' and old.state <> 'failed') execute function close_failed_task();

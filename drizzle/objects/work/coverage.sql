@@ -30,7 +30,7 @@ begin atomic
   where s.project = in_project and s.slot >= (from_day - 1) + timetz '00:00+00'
     and s.slot < (to_day + 2) + timetz '00:00+00';
 end;
-comment on function owed_slots(text, date, date) is
+comment on function owed_slots is
   'The slots of owed_slot of a project in a range of its days: what became of them, by day. Reads the '
   'partitions of the range alone.';
 
@@ -52,12 +52,11 @@ begin atomic
   where is_of(s.tags, s.location, in_tag, in_location)
   group by 1, 2, 3;
 end;
-comment on function coverage(text, date, date, text, text) is
+comment on function coverage is
   'What became of the slots of each day of a project: how many were owed, captured (measured), failed (no '
   'result, or one that could not be read), left out for want of budget, missed (over before anything asked '
   'for them), html_only (measured, but as a page without ranks), and pending. captured_share is that of '
-  'those that are over; null while none is. With a tag or a location, of what has '
-  'it.';
+  'those that are over; null while none is. With a tag or a location, of what has it.';
 
 create or replace function gap_reasons(
   in_project text, from_day date, to_day date, in_tag text default null, in_location text default null
@@ -69,7 +68,7 @@ begin atomic
   where s.gap is not null and is_of(s.tags, s.location, in_tag, in_location)
   group by 1, 2, 3, 4, 5;
 end;
-comment on function gap_reasons(text, date, date, text, text) is
-  'Why there is no measurement: the gaps of each day of a project by kind and reason, how many slots each '
-  'is of, and up to three of the keywords, apps and collections. pending is what may still come. With a '
-  'tag or a location, of what has it.';
+comment on function gap_reasons is
+  'Why there is no measurement: the gaps of each day of a project by kind and reason, how many slots each is '
+  'of, and up to three of the keywords, apps and collections. pending is what may still come. With a tag or '
+  'a location, of what has it.';

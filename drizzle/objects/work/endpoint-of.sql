@@ -9,5 +9,5 @@ return case store
     then 6
     when 'app_reviews' then 8 end
 end;
-comment on function endpoint_of(text, text) is
+comment on function endpoint_of is
   'The number of a function of the service in a store: each has a list of ready results of its own.';

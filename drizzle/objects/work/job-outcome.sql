@@ -18,8 +18,7 @@ cross join lateral (
 ) owed
 cross join lateral (
   select count(*) filter (where r.state = 'done') as done, count(*)
-    filter (where r.state = 'failed') as failed,
-    count(*) filter (where r.state = 'missed') as missed
+    filter (where r.state = 'failed') as failed, count(*) filter (where r.state = 'missed') as missed
   from job_run r where r.job = j.job and r.slot > (select clock_timestamp() - interval '24 hours')
 ) day;
 comment on view job_outcome is

@@ -7,5 +7,5 @@ begin
 exception when insufficient_resources then
   return sqlerrm;
 end $$;
-comment on function lack_of_room() is
+comment on function lack_of_room is
   'Why the database server cannot write, such as a full disk; null while it can.';

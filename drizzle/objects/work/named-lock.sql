@@ -6,7 +6,7 @@ begin
   insert into named_lock (name) values (of_name) on conflict do nothing;
   perform from named_lock where name = of_name for update;
 end $$;
-comment on function wait_for_lock(text) is
+comment on function wait_for_lock is
   'Waits until no other transaction holds the lock of this name, and holds it to the end of the transaction.';
 
 -- Until the end of the session, and no transaction stays open for it, which would keep vacuum from its work.
@@ -22,8 +22,6 @@ create or replace function is_lock_held(of_name text) returns boolean language s
     where n.name = of_name
   )
 $$;
-comment on function is_lock_held(text) is
-  'Whether a session that lives holds the lock of this name to its end.';
 
 create or replace function hold_lock(of_name text) returns boolean language plpgsql volatile as $$
 declare
@@ -37,5 +35,5 @@ begin
     where name = of_name;
   return true;
 end $$;
-comment on function hold_lock(text) is
+comment on function hold_lock is
   'Holds the lock of this name until the session ends; false when another session has it.';

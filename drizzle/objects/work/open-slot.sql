@@ -19,5 +19,5 @@ cross join lateral unnest(array(
 where p.target_id is not null and s.slot <= (select storerank_now())
   and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, s.slot, 'missed');
 comment on view open_slot is
-  'The slots that a watch period asked for and that are not closed, or whose task is open: the current '
-  'one, and older ones. Those that are measured already, or a gap, are among them.';
+  'The slots that a watch period asked for and that are not closed, or whose task is open: the current one, '
+  'and older ones. Those that are measured already, or a gap, are among them.';

@@ -23,5 +23,5 @@ join watch_period p on p.id = s.period_id
 join project j on j.name = s.project
 join target t on t.id = s.target_id;
 comment on view owed_slot is
-  'Every slot that a project asked for, of keywords, charts, pages and reviews, and what became of it. '
-  'A filter on day alone reads the whole history: filter by slot, or ask coverage(project, from, to).';
+  'Every slot that a project asked for, of keywords, charts, pages and reviews, and what became of it. A '
+  'filter on day alone reads the whole history: filter by slot, or ask coverage(project, from, to).';

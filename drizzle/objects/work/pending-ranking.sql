@@ -4,8 +4,8 @@ from open_slot s
 where s.kind in ('keyword', 'chart')
   and (select true from ranking_row r where r.target_id = s.target_id and r.slot = s.slot) is null;
 comment on view pending_ranking is
-  'The slots of keywords and charts that a watch period asked for and the history has no row of: the '
-  'current one, and older ones until they are closed.';
+  'The slots of keywords and charts that a watch period asked for and the history has no row of: the current '
+  'one, and older ones until they are closed.';
 
 -- What pending_ranking says, with the range once more for the history: a slot that is one of its rows is in
 -- the range too, and by the range all other partitions are left out before they are opened, which ten years'
@@ -25,5 +25,5 @@ begin atomic
         and r.slot >= (from_day - 1) + timetz '00:00+00' and r.slot < (to_day + 2) + timetz '00:00+00'
     );
 end;
-comment on function pending_rankings(text, date, date) is
+comment on function pending_rankings is
   'The rows of pending_ranking of a project in a range of its days, and some of the days beside it.';

@@ -5,5 +5,5 @@ select r.period_id, r.project, r.kind, r.target_id, r.every, r.slot from pending
 union all
 select s.period_id, s.project, s.kind, s.target_id, s.every, s.slot from pending_snapshot s;
 comment on view pending_slot is
-  'The slots that a watch period asked for and the history has no row of: the current one, and older '
-  'ones until they are closed.';
+  'The slots that a watch period asked for and the history has no row of: the current one, and older ones '
+  'until they are closed.';

@@ -4,5 +4,5 @@ from open_slot s
 where s.kind in ('app', 'reviews')
   and (select true from app_snapshot h where h.target_id = s.target_id and h.slot = s.slot) is null;
 comment on view pending_snapshot is
-  'The slots of pages and reviews of apps that a watch period asked for and the history has no row of: '
-  'the current one, and older ones until they are closed.';
+  'The slots of pages and reviews of apps that a watch period asked for and the history has no row of: the '
+  'current one, and older ones until they are closed.';

@@ -12,8 +12,7 @@ from (
     (select max(r.started_at) + interval '15 minutes' + (storerank_now() - clock_timestamp())
       from (select state, started_at from job_run where job = 'track' order by slot desc limit 20) r
       where r.state = 'running' and r.started_at > (select clock_timestamp()) - interval '15 minutes'
-    ) as planning_until,
-    w.opened_to
+    ) as planning_until, w.opened_to
   from (select (select opened_to from ledger) as opened_to) w
   left join lateral (
     select r.slot, r.ended_at from job_run r where r.job = 'track' and r.state = 'done'

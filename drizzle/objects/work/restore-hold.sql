@@ -1,22 +1,16 @@
-create or replace function is_recovering() returns boolean language sql stable security definer
-  set search_path = public, pg_temp as $$
-  select is_lock_held('job recover')
-$$;
-comment on function is_recovering() is 'Whether `storerank recover` is at work on this database.';
-
 -- After a dump, COPY or replication another transaction wrote the row; a copy by a template has another oid.
 create or replace function is_copy() returns boolean language sql stable as $$
   select exists (
     select from restore_check c where (c.database, c.written_by) is distinct from
       ((select d.oid::bigint from pg_database d where d.datname = current_database()), c.xmin::text))
 $$;
-comment on function is_copy() is
+comment on function is_copy is
   'Whether this database is a copy of the one that bought, and nobody has said yet which of them goes on.';
 
 create or replace function restore_hold() returns text language sql stable security definer
   set search_path = public, pg_temp as $$
   select case
-    when is_recovering() then
+    when is_lock_held('job recover') then
       '`storerank recover` is at work on this database. Nothing is posted until it has ended, so that '
       'nothing is paid for twice; then runners of `start` go on by themselves.'
     when l.hold_reason is null and is_copy() then format(
@@ -31,5 +25,5 @@ create or replace function restore_hold() returns text language sql stable secur
   end
   from ledger l where l.recover_from is not null or is_copy()
 $$;
-comment on function restore_hold() is
+comment on function restore_hold is
   'Why nothing may be posted, as a sentence, while another database may have bought the same; else null.';

@@ -3,14 +3,13 @@
 create or replace function slot_of(every interval, at timestamptz) returns timestamptz
 language sql immutable parallel safe
 return date_bin(every, at, timestamptz '2001-01-01 00:00:00+00');
-comment on function slot_of(interval, timestamptz) is
-  'The slot (the instant a measurement is due) that an instant belongs to.';
+comment on function slot_of is 'The slot (the instant a measurement is due) that an instant belongs to.';
 
 -- A day is 24 hours here, whatever the time zone of the session says.
 create or replace function slot_end(every interval, slot timestamptz) returns timestamptz
 language sql immutable parallel safe
 return (slot at time zone 'UTC' + every) at time zone 'UTC';
-comment on function slot_end(interval, timestamptz) is 'When a slot is over, and the next one begins.';
+comment on function slot_end is 'When a slot is over, and the next one begins.';
 
 -- A slot that was still running when its period ended is not shown as missed: only another project may have
 -- asked for it to its end. One `case`, which the planner takes for half of the rows. It takes a conjunction
@@ -24,7 +23,7 @@ return case
   when gap = 'missed' then slot_end(every, slot) <= coalesce(ended_at, 'infinity')
   else true
 end;
-comment on function is_shown(interval, timestamptz, timestamptz, timestamptz, timestamptz, text) is
+comment on function is_shown is
   'Whether a row of the history, by its slot and gap, belongs to what a watch period (its first four '
   'arguments) asked for.';
 
@@ -33,14 +32,14 @@ language sql immutable parallel safe
 return case when gap is not null then gap when rank is not null then 'ranked' when reason
   is not null then 'failed'
   else 'not_in_top' end;
-comment on function rank_outcome(integer, text, text) is
+comment on function rank_outcome is
   'What a measurement (its gap and reason) says of an app at this rank, or not found: ranked; not_in_top; '
   'failed, where it could be read in part; or the gap.';
 
 create or replace function utc_second(at timestamptz) returns text language sql stable parallel safe
 return to_char(at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"');
-comment on function utc_second(timestamptz) is 'An instant as a sentence names it, to the second.';
+comment on function utc_second is 'An instant as a sentence names it, to the second.';
 
 create or replace function utc_minute(at timestamptz) returns text language sql stable parallel safe
 return to_char(at at time zone 'UTC', 'YYYY-MM-DD HH24:MI "UTC"');
-comment on function utc_minute(timestamptz) is 'An instant as a sentence names it, to the minute.';
+comment on function utc_minute is 'An instant as a sentence names it, to the minute.';

@@ -31,8 +31,7 @@ select * from charge_problem
 union all
 select coalesce(t.overdue_at, t.posted_at), 'overdue', g.store, g.function, g.subject, g.location_code,
   g.language_code, t.slot, t.id, t.service_id, t.status_code,
-    format('It was posted at %s, and %s. It stays open and is asked for by its id.',
-    utc_second(t.posted_at),
+    format('It was posted at %s, and %s. It stays open and is asked for by its id.', utc_second(t.posted_at),
     coalesce('the last answer was: ' || rtrim(t.problem, '.'), 'no ready list has named it'))
 from task t join target g on g.id = t.target_id
 where t.id = any(array(
@@ -58,12 +57,7 @@ select t.ended_at, 'incomplete', g.store, g.function, g.subject, g.location_code
 from task t join target g on g.id = t.target_id
 where t.state = 'collected' and t.problem is not null;
 comment on view task_problem is
-  'What went wrong with tasks: failed, unreadable, of unknown outcome, paid twice, charged otherwise '
-  'than stated, overdue, listed as failed by the service, or stored without all that was asked for.';
-comment on column task_problem.at is 'When it happened; of an overdue task since when.';
+  'What went wrong with tasks: failed, unreadable, of unknown outcome, paid twice, charged otherwise than '
+  'stated, overdue, listed as failed by the service, or stored without all that was asked for.';
 comment on column task_problem.kind is
   'failed, rejected, unknown, duplicate, price, overdue, service_failure or incomplete.';
-comment on column task_problem.subject is
-  'The keyword, the id of the app, or the collection of a chart; null for a whole post, and for a price.';
-comment on column task_problem.slot is 'When the measurement was due; null for a whole post.';
-comment on column task_problem.message is 'What happened, and what becomes of it, as a sentence.';

@@ -25,7 +25,7 @@ export type Rules = ReturnType<typeof rulesOf>
 
 /**
  * Makes the rules of a table. Instead of being false a rule raises the sentence of its name in
- * drizzle/objects/watch/refusals.sql, which says what was given and what is allowed.
+ * drizzle/objects/refusals.txt, which says what was given and what is allowed.
  * @param row the columns by which a person knows the row, text all of them
  */
 export function rulesOf(table: string, row: readonly string[]) {

@@ -39,7 +39,6 @@ begin atomic
   select o.period_id, o.project, o.kind, o.target_id, o.every, o.slot from open o
   where not exists (select from closed c where c.target_id = o.target_id and c.slot = o.slot);
 end;
-comment on function project_pending is 'The rows of pending_ranking of one project.';
 
 create or replace view pending_ranking as
 select s.period_id, j.name as project, s.kind, s.target_id, s.every, s.slot
@@ -291,7 +290,6 @@ begin
   perform keep_distributed_lists(array(select id from fresh));
   return null;
 end $$;
-comment on function keep_distributed is 'Keeps distributed_list and distributed_app.';
 
 create or replace trigger keep_distributed after insert on watch_period
 referencing new table as fresh for each statement execute function keep_distributed();
@@ -310,8 +308,6 @@ begin
   end if;
   return null;
 end $$;
-comment on function keep_distributed_project is
-  'Keeps distributed_project, and deletes what belongs to a project that is gone.';
 
 create or replace trigger keep_distributed after insert or update of name or delete on project
 for each row execute function keep_distributed_project();

@@ -18,7 +18,6 @@ begin atomic
       and s.at < (to_day + 2)::timestamp at time zone 'UTC'
   group by s.target_id;
 end;
-comment on function spend_sums is 'What a project spent in a range of its days on each target.';
 
 create or replace function spend_by_target(
   in_project text, from_day date, to_day date, in_tag text default null, in_location text default null

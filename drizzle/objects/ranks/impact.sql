@@ -4,7 +4,6 @@ return array(
   select distinct w.word from unnest(words_of(in_text)) w (word)
   where not coalesce(w.word = any(words_of(in_other)), false) order by 1
 );
-comment on function changed_words is 'The words of a text that another one has not.';
 
 create or replace function changed_titles(in_project text, in_day date, in_app_id text, in_words text[])
 returns table (

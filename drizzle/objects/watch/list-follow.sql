@@ -45,7 +45,6 @@ begin atomic
   from list_follow p
   where p.project = in_project;
 end;
-comment on function project_lists is 'The rows of list_follow of one project.';
 
 create or replace function newest_lists(in_project text)
 returns table (

@@ -30,7 +30,6 @@ begin atomic
   from project_app a
   where a.project = in_project;
 end;
-comment on function project_apps is 'The rows of project_app of one project.';
 
 -- Few columns, those of fixed length first: it is read once for each list and day.
 create or replace function project_app_ids(in_project text)

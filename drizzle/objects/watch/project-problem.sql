@@ -5,7 +5,6 @@
 -- the database may be Turkish, where I is not the capital of i.
 create or replace function folded_name(name text) returns text language sql immutable parallel safe
 return translate(lower(lower(name collate "C") collate "default"), ' -_./,:;()''"', '');
-comment on function folded_name is 'A name without what people mix up: case, spaces and punctuation.';
 
 -- Two names that are one letter apart (typed once too often, left out, replaced or swapped) have one of these
 -- texts in common. Numbers and words of less than five letters stay whole: client a and client b, or de and
@@ -20,8 +19,6 @@ begin atomic
     || substring(substr(name, letter.place + 1) from '^[^ _./,:;()0-9-]*')) >= 5
     and substr(name, letter.place, 1) !~ '[ _./,:;()0-9-]';
 end;
-comment on function misspellings is
-  'A name as it is compared with others, whole and with one letter left out.';
 
 -- Only of projects of which something is told the watches are read, and alike ones are priced once.
 create or replace view project_problem as

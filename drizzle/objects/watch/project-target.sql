@@ -31,4 +31,3 @@ begin atomic
   from project_target t
   where t.project = in_project;
 end;
-comment on function project_targets is 'The rows of project_target of one project.';

@@ -38,24 +38,19 @@ begin atomic
   values
     ('US', '{USA,U.S.,U.S.A.,AMERICA,UNITED STATES OF AMERICA,THE UNITED STATES}'::text[]),
     ('GB', '{UK,U.K.,GBR,BRITAIN,GREAT BRITAIN,ENGLAND,SCOTLAND,WALES}'), ('DE', '{DEU,GER,DEUTSCHLAND}'),
-    ('FR', '{FRA}'), ('ES', '{ESP,ESPAÑA,ESPANA}'), ('IT', '{ITA,ITALIA}'),
-    ('NL', '{NLD,HOLLAND,NEDERLAND}'), ('BE', '{BEL,BELGIE,BELGIQUE}'),
-    ('AT', '{AUT,ÖSTERREICH,OSTERREICH}'), ('CH', '{CHE,SUI,SCHWEIZ,SUISSE,SVIZZERA}'),
-    ('PL', '{POL,POLSKA}'), ('PT', '{PRT,POR}'),
+    ('FR', '{FRA}'), ('ES', '{ESP,ESPAÑA,ESPANA}'), ('IT', '{ITA,ITALIA}'), ('NL', '{NLD,HOLLAND,NEDERLAND}'),
+    ('BE', '{BEL,BELGIE,BELGIQUE}'), ('AT', '{AUT,ÖSTERREICH,OSTERREICH}'),
+    ('CH', '{CHE,SUI,SCHWEIZ,SUISSE,SVIZZERA}'), ('PL', '{POL,POLSKA}'), ('PT', '{PRT,POR}'),
     ('SE', '{SWE,SVERIGE}'), ('NO', '{NOR,NORGE}'), ('DK', '{DNK,DEN,DANMARK}'), ('FI', '{FIN,SUOMI}'),
-    ('IE', '{IRL,EIRE}'),
-    ('CZ', '{CZE,CZECH REPUBLIC}'), ('GR', '{GRC,GRE,HELLAS}'), ('RO', '{ROU}'), ('HU', '{HUN}'),
-    ('BG', '{BGR}'), ('HR', '{HRV}'),
-    ('UA', '{UKR}'), ('TR', '{TUR,TÜRKIYE,TURKIYE}'), ('JP', '{JPN,日本,NIPPON}'),
-    ('KR', '{KOR,KOREA,대한민국,REPUBLIC OF KOREA}'),
+    ('IE', '{IRL,EIRE}'), ('CZ', '{CZE,CZECH REPUBLIC}'), ('GR', '{GRC,GRE,HELLAS}'), ('RO', '{ROU}'),
+    ('HU', '{HUN}'), ('BG', '{BGR}'), ('HR', '{HRV}'), ('UA', '{UKR}'), ('TR', '{TUR,TÜRKIYE,TURKIYE}'),
+    ('JP', '{JPN,日本,NIPPON}'), ('KR', '{KOR,KOREA,대한민국,REPUBLIC OF KOREA}'),
     ('CN', '{CHN,中国,PEOPLE''S REPUBLIC OF CHINA}'), ('TW', '{TWN}'), ('HK', '{HKG}'), ('IN', '{IND}'),
-    ('ID', '{IDN}'), ('VN', '{VNM,VIET NAM}'),
-    ('TH', '{THA}'), ('PH', '{PHL}'), ('MY', '{MYS}'), ('SG', '{SGP}'), ('AU', '{AUS}'), ('NZ', '{NZL}'),
-    ('CA', '{CAN}'),
-    ('MX', '{MEX,MÉXICO}'), ('BR', '{BRA,BRASIL}'), ('AR', '{ARG}'), ('CL', '{CHL}'), ('CO', '{COL}'),
-    ('ZA', '{ZAF,RSA}'), ('EG', '{EGY}'),
-    ('AE', '{UAE,ARE,EMIRATES}'), ('SA', '{SAU,KSA}'), ('IL', '{ISR}'), ('NG', '{NGA}'), ('KE', '{KEN}'),
-    ('PK', '{PAK}');
+    ('ID', '{IDN}'), ('VN', '{VNM,VIET NAM}'), ('TH', '{THA}'), ('PH', '{PHL}'), ('MY', '{MYS}'),
+    ('SG', '{SGP}'), ('AU', '{AUS}'), ('NZ', '{NZL}'), ('CA', '{CAN}'), ('MX', '{MEX,MÉXICO}'),
+    ('BR', '{BRA,BRASIL}'), ('AR', '{ARG}'), ('CL', '{CHL}'), ('CO', '{COL}'), ('ZA', '{ZAF,RSA}'),
+    ('EG', '{EGY}'), ('AE', '{UAE,ARE,EMIRATES}'), ('SA', '{SAU,KSA}'), ('IL', '{ISR}'), ('NG', '{NGA}'),
+    ('KE', '{KEN}'), ('PK', '{PAK}');
 end;
 comment on function country_names is
   'What countries are called beside their names: their two letters, and what people write.';
@@ -66,8 +61,6 @@ return case when meant ~ '^[A-Za-z]{2}$' and upper(meant collate "C") <> 'UK' th
     select c.code from country_names() c
     where upper(meant) = any (c.names) or upper(meant collate "C") = any (c.names)
   ) end;
-comment on function country_code_of is
-  'The two letters of a country by what else it is called; null when that is unknown.';
 
 -- A place by the first of its names; a country by its letters or another name; what only the other store has
 -- by its country; else by the spelling.
@@ -87,8 +80,6 @@ return coalesce(
   )) order by l.code limit 1),
   nearest_name(meant, array(select l.name from location l where l.store = in_store order by l.code))
 );
-comment on function nearest_location is
-  'The name of the location that was most likely meant; null when none is near.';
 
 -- EN, en_US, English and jp: by the code in another spelling, by the language's name, by the first letters of
 -- either, and by its country.
@@ -114,8 +105,6 @@ return (
     l.code
   limit 1
 );
-comment on function nearest_language is
-  'The code of the language that was most likely meant, in one store or in any; null when none is near.';
 
 -- The code of a country is 2000 and its number in ISO 3166-1.
 create or replace function unknown_location(in_store text, in_code bigint, in_name text) returns text
@@ -138,8 +127,6 @@ return case
     where not exists (select from location l
       where l.store = in_store and lower(l.name collate "C") = lower(in_name collate "C"))
   ) end;
-comment on function unknown_location is
-  'What to say of a location that the loaded list of the store has not; null when it has it.';
 
 create or replace function unknown_language(in_store text, in_code text) returns text
   language sql stable parallel safe security definer set search_path = public, pg_temp
@@ -151,8 +138,6 @@ return (
   where in_code is not null and exists (select from language l where l.store = in_store)
     and not exists (select from language l where l.store = in_store and l.code = in_code)
 );
-comment on function unknown_language is
-  'What to say of a language that the loaded list of the store has not; null when it has it.';
 
 create or replace function unknown_category(in_store text, in_name text) returns text
   language sql stable parallel safe security definer set search_path = public, pg_temp
@@ -167,8 +152,6 @@ return (
   ) c
   where in_name <> all(c.names)
 );
-comment on function unknown_category is
-  'What to say of a category that the loaded list of the store has not; null when it has it.';
 
 -- The service has no list of them that could be loaded: its documentation names them (docs/service.md: charts
 -- of the ios_store).
@@ -196,5 +179,3 @@ return case
       || nearest_name(name, chart_collections(in_store)) || '"?', ''),
       array_to_string(chart_collections(in_store), ', '))))
 end;
-comment on function unknown_collection is
-  'What to say of a chart that the store has not, or not in categories; null when it has it.';

@@ -33,8 +33,6 @@ return case rule
     select n.name from pg_timezone_names n where n.name ~ '/' and n.name !~ '^(posix|right|Etc)/'
       order by n.name)))
 end;
-comment on function meant_value is
-  'What was most likely meant by a value that a rule refuses; null when there is no telling.';
 
 -- The rows of refusals.txt: %1$s and so on are the values that were given, in the order in which the rule
 -- names them.

@@ -51,8 +51,6 @@ return coalesce((
     select t.id from keyword_targets(in_store, in_keyword, in_location, in_language) t
     order by t.subject = in_keyword desc, t.subject = folded_subject(in_keyword) desc, t.id limit 1
   ), target_of(in_store, 'app_searches', in_keyword, in_location, in_language));
-comment on function keyword_target is
-  'The id of the target of a keyword in any spelling, which is made when it is missing.';
 
 create or replace function is_followed(in_target integer) returns boolean language sql stable
 return exists (
@@ -328,8 +326,6 @@ begin
     ));
   end loop;
 end $$;
-comment on function start_missing_watch_periods is
-  'Opens the periods of the watches that ask for something and have none, of some projects or of all.';
 
 create or replace function end_periods(open_ones bigint[]) returns void language sql volatile
 begin atomic

@@ -37,7 +37,6 @@ comment on function clean_text is
 
 create or replace function is_clean(value text) returns boolean language sql immutable parallel safe
 return value ~ '^[!-~]+( [!-~]+)*$' or value = clean_text(value);
-comment on function is_clean is 'Whether a text has the form that it is stored in; null for none.';
 
 -- Its triggers call it only for rows that need it, because most rows are in their form: to ask costs a
 -- twentieth of calling it. Null is the column's default in a new row, and nothing in one that is there.
@@ -310,9 +309,6 @@ begin
   end loop;
   return null;
 end $$;
-comment on function refuse_unknown is
-  'Refuses places, languages, charts and categories that the lists of the store have not: with the first '
-  'sentence on them, and some of the others.';
 
 create or replace trigger b_known_of_inserted after insert on {{watch_table}}
 referencing new table as fresh for each statement execute function refuse_unknown();

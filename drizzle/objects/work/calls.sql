@@ -7,8 +7,6 @@ begin
   return greatest(1, least(per_minute, (select u.calls_per_minute_limit from account_usage u
     order by u.fetched_at desc limit 1)));
 end $$;
-comment on function calls_allowed is
-  'How many calls a minute are allowed: by our own setting and by the account.';
 
 -- What `call_window` lists may have ended since, or its deadline may have passed, because nobody said how it
 -- ended. In PL/pgSQL, as what follows, because it plans a statement once a session.
@@ -49,9 +47,6 @@ begin
   -- after this time.
   return case when in_flight >= at_once then 250 else 0 end;
 end $$;
-comment on function wait_of_call is
-  'How long a call of a kind has to wait at an instant, by the number of the last permit and of the calls in '
-  'flight.';
 
 -- Without sequential scans: a plan that was made while `api_call` was small would go on reading all of it.
 create or replace function call_wait(

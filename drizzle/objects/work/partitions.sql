@@ -32,6 +32,3 @@ begin
   end loop;
   return made;
 end $$;
-comment on function ensure_history_partitions is
-  'Makes the monthly partitions of ranking, app_snapshot and page that are missing for these slots; returns '
-  'how many.';

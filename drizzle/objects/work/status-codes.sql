@@ -2,4 +2,3 @@ create or replace function explain_status(of_code integer, said text) returns te
 language sql immutable parallel safe
 return format('%s: %s', of_code, coalesce(nullif(btrim(said), ''),
   'The service gave no reason; `storerank api appendix/errors` lists its codes.'));
-comment on function explain_status is 'A status code with what the service said of it.';

@@ -2,7 +2,6 @@ create or replace view alert_problem as
 select 'alert_channel' as watch_table, c.id as watch_id, null::text as project, null::text as store,
   c.name as subject, c.problem, c.message
 from channel_problem c
-where c.is_so
 union all
 select 'alert_rule', r.id, r.project, r.store, r.name, p.problem, p.message
 from alert_rule r

@@ -1,10 +1,5 @@
 create or replace view channel_problem as
-select c.id, c.name,
-  case c.problem_kind when 'channel_settings' then c.enabled else not c.enabled and (
-    exists (select from alert_rule r where r.channel = c.name and r.enabled)
-    or exists (select from project p where p.digest_channel = c.name and p.enabled)
-  ) end as is_so,
-  c.problem_kind as problem,
+select c.id, c.name, c.problem_kind as problem,
   case c.problem_kind when 'channel_settings' then c.problem else format(
     'The channel "%s" was disabled. %s Correct %s and enable the channel, which sends what waits: '
     'update alert_channel set enabled = true where name = %L; or take it out of the rules: '
@@ -12,9 +7,12 @@ select c.id, c.name,
     coalesce('the URL in ' || case when c.kind in ('slack', 'teams', 'discord') then c.secret_variable end,
       'its address'), c.name)
   end as message
-from alert_channel c where c.problem is not null
+from alert_channel c
+where c.problem is not null and case c.problem_kind when 'channel_settings' then c.enabled
+  else not c.enabled and (exists (select from alert_rule r where r.channel = c.name and r.enabled)
+    or exists (select from project p where p.digest_channel = c.name and p.enabled)) end
 union all
-select c.id, c.name, c.enabled and p.is_so, p.problem, p.message
+select c.id, c.name, p.problem, p.message
 from alert_channel c
 cross join lateral (
   select count(*) as messages, (array_agg(w.next_at order by w.created_at, w.id))[1] as next_at,
@@ -56,6 +54,7 @@ cross join lateral (values
     'update alert_channel set digest = ''weekly'' where name = %L.', c.name, c.name)),
   ('recipient_refused', d.refused is not null,
     format('The channel "%s": %s The others have it; correct its address.', c.name, d.refused))
-) p (problem, is_so, message);
+) p (problem, is_so, message)
+where c.enabled and p.is_so;
 comment on view channel_problem is
-  'What may keep a channel of alerts from being told anything: part of alert_problem, where it is so.';
+  'What keeps a channel of alerts from being told anything: part of alert_problem.';

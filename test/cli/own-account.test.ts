@@ -1,20 +1,21 @@
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
+import { TIMINGS } from '../../src/timings.ts'
 import { callCommand, commandsWith } from '../support/command.ts'
 import { createEmptyDatabase } from '../support/database.ts'
 import { books, LOGIN, PASSWORD, settings, watchKeywords, withDatabase } from './own-account-world.ts'
 
+const { firstRetryMs } = TIMINGS
+before(() => Object.assign(TIMINGS, { firstRetryMs: 1 }))
+after(() => Object.assign(TIMINGS, { firstRetryMs }))
+
 describe('with an own database and account', () => {
-  test('a database without tables makes plan and status say what to do', () =>
+  test('plan and status say what a database without tables needs; a run makes them and buys nothing', () =>
     withDatabase(async (database) => {
       const { refuse } = commandsWith(() => settings(database).env)
       const lacks =
         /^The database of DATABASE_URL has no tables .* `storerank migrate` or `storerank run` first\.\n$/
       for (const command of ['plan', 'status']) await refuse([command], lacks)
-    }, createEmptyDatabase))
-
-  test('a run on a database with nothing in it makes the tables, watches nothing and buys nothing', () =>
-    withDatabase(async (database) => {
       const bought = await books()
       const { code, stdout, stderr } = await callCommand(['run'], settings(database))
       assert.equal(code, 0, stderr)

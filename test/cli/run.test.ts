@@ -57,24 +57,29 @@ test('a run in a major outage ends with 1, and says what waits since when, as st
   )
 })
 
-test('a run after the outage posts what had waited, and names the budget that nears its end', async () => {
+test('a run after it posts what waited, and names a budget near its end and what it migrates', async () => {
   await putFaults(sandbox.url, {}, ACCOUNT)
   await database.sql`update service_status set checked_at = checked_at - interval '1 minute'`
-  const { succeed } = withSettings({ MAX_USD_PER_DAY: '0.003' })
+  await database.sql`update drizzle.objects set version = '0.2.9', hash = 'older'`
+  const { call, succeed } = withSettings({ MAX_USD_PER_DAY: '0.003', LOG_LEVEL: 'warn' })
+  const { stdout, stderr } = await call('run')
+  assert.match(stdout, /left of MAX_USD_PER_DAY: \$0\.0006 of \$0\.003\n +MAX_USD_PER_DAY: 80 % is used\./)
   assert.match(
-    await succeed('run'),
-    /left of MAX_USD_PER_DAY: \$0\.0006 of \$0\.003\n +MAX_USD_PER_DAY: 80 % is used\./,
+    stderr,
+    /migrated from storerank 0\.2\.9 to \d\.\d\.\d\. Runners of the old version .* exit with 2; /,
   )
   assert.match(await succeed('status'), /\nMAX_USD_PER_DAY: 80 % is used\.\n/)
 })
 
 test('plan and run say how much of MAX_USD_PER_RUN they take', async () => {
   await watch(database, 'run', 'swim')
-  const { succeed } = withSettings({ MAX_USD_PER_RUN: '0.002' })
+  const { call, succeed } = withSettings({ MAX_USD_PER_RUN: '0.002', LOG_LEVEL: 'warn' })
   const plan = await succeed('plan')
   assert.match(plan, /Would buy 1 task for \$0\.0012; the budget would cut 1 /)
   assert.match(plan, /MAX_USD_PER_RUN lets one run reserve \$0\.002\./)
-  assert.match(await succeed('run'), /reserved by this run: \$0\.0012 of MAX_USD_PER_RUN \$0\.002\n/)
+  const { stdout, stderr } = await call('run')
+  assert.match(stdout, /reserved by this run: \$0\.0012 of MAX_USD_PER_RUN \$0\.002\n/)
+  assert.doesNotMatch(stderr, /migrated from/)
 })
 
 test('a run that the account pays nothing for ends with 3, one that a budget ends with 0', async () => {
@@ -103,16 +108,26 @@ test('a run that the account pays nothing for ends with 3, one that a budget end
   }
 })
 
-test('each database of one home has its own account at the sandbox: the second is not held', async (t) => {
+test('each database of a home has its own account, and a brief run says what it did', async (t) => {
   const home = await makeCommandHome(t)
   const [first, second] = [await createTestDatabase(), await createTestDatabase()]
   for (const each of [first, second]) {
     t.after(() => each.drop())
     await watch(each, 'yoga')
   }
-  for (const { url } of [first, second, first]) {
-    const ran = await callCommand(['run'], { home, env: { DATABASE_URL: url, LOG_LEVEL: 'error' } })
+  const next = String.raw`The next slot begins at [-0-9]{10} 00:00:00Z\. 1 problem: storerank status\.\n$`
+  const bought = String.raw`stored 1 result, .* \$0\.0012`
+  for (const [{ url }, done] of [
+    [first, bought],
+    [second, bought],
+    [first, 'nothing was due'],
+  ] as const) {
+    const ran = await callCommand(['run', '--brief'], {
+      home,
+      env: { DATABASE_URL: url, LOG_LEVEL: 'error' },
+    })
     assert.equal(ran.code, 0, ran.stderr)
+    assert.match(ran.stdout, new RegExp(`^Done: ${done}\\. ${next}`))
   }
   for (const { sql } of [first, second]) assert.equal((await sql`select from charge`).count, 1)
 })
@@ -136,28 +151,4 @@ test('a setting that is nearly ours is refused where a stand-in would be used in
       assert.match(stderr, reason)
     }
   }
-})
-
-test('a brief run says in one line what was done, and what it cost', async (t) => {
-  const home = await makeCommandHome(t)
-  const fresh = await createTestDatabase()
-  t.after(() => fresh.drop())
-  await watch(fresh, 'yoga')
-  const next = String.raw`The next slot begins at [-0-9]{10} 00:00:00Z\. 1 problem: storerank status\.\n$`
-  for (const done of [String.raw`stored 1 result, .* \$0\.0012`, 'nothing was due']) {
-    const { code, stdout, stderr } = await callCommand(['run', '--brief'], {
-      home,
-      env: { DATABASE_URL: fresh.url, LOG_LEVEL: 'error' },
-    })
-    assert.equal(code, 0, stderr)
-    assert.match(stdout, new RegExp(String.raw`^Done: ${done}\. ${next}`))
-  }
-})
-
-test('a run that migrates names both versions, and says what old runners do', async () => {
-  await database.sql`update drizzle.objects set version = '0.2.9', hash = 'older'`
-  const told = /migrated from storerank 0\.2\.9 to \d\.\d\.\d\. Runners of the old version .* exit with 2; /
-  const { call } = withSettings({ LOG_LEVEL: 'warn' })
-  assert.match((await call('run', '--brief')).stderr, told)
-  assert.doesNotMatch((await call('run', '--brief')).stderr, /migrated from/)
 })

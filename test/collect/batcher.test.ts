@@ -113,6 +113,6 @@ test('every item is written once, in the order of adding, with the answer that i
       )
       assert.deepEqual(written, added)
     }),
-    { numRuns: 50 },
+    { numRuns: 20 },
   )
 })

@@ -21,7 +21,11 @@ import { createWorld, type World } from '../support/world.ts'
 
 const SANDBOX = { callsPerMinute: 100_000 }
 const world = lasting(() => createWorld({ sandbox: SANDBOX }))
-afterEach(() => clear(world))
+const sold = lasting(() => createWorld({ sandbox: { deviations: ['endpoints'] } }))
+afterEach(async () => {
+  await clear(world)
+  await clear(sold)
+})
 
 async function watchBothStores(of: World = world) {
   await watchKeywords(of, ['yoga'])
@@ -74,8 +78,6 @@ describe('the ready lists', () => {
   })
 
   test('of several functions are asked in one call where the service offers one list for all', async (t) => {
-    const sold = await createWorld({ sandbox: { deviations: ['endpoints'] } })
-    t.after(() => sold.close())
     await watchBothStores(sold)
     await buy(sold)
     const { client, paths } = await tamper(t, sold, () => undefined)
@@ -95,8 +97,6 @@ describe('the ready lists', () => {
   })
 
   test('of each function are asked where the list for all is full of what is not ours', async (t) => {
-    const sold = await createWorld({ sandbox: { deviations: ['endpoints'] } })
-    t.after(() => sold.close())
     await watchBothStores(sold)
     await buy(sold)
     const { client, paths } = await tamper(t, sold, (path, body) => {

@@ -170,11 +170,6 @@ test('no call was refused', async () => {
   assert.equal(paths.length, 0, 'only the wire has the names of the service')
 })
 
-test('a second cycle buys nothing', async () => {
-  assert.equal((await cycle(world.sandboxUrl)).plan.planned, 0)
-  await assertEqualBooks(world.db)
-})
-
 test('a copy that lacks all of it posts nothing, and has equal books once all is read back', async (t) => {
   const db = openDatabase(copy.url)
   t.after(() => db.close())

@@ -9,6 +9,7 @@ import { UnavailableError } from '../../src/errors.ts'
 import { type CycleOptions, runCycle } from '../../src/queue/cycle.ts'
 import type { Job } from '../../src/queue/job.ts'
 import { startRunner } from '../../src/queue/runner.ts'
+import { TIMINGS } from '../../src/timings.ts'
 import { migrateLater } from '../support/database.ts'
 import { lasting } from '../support/lasting.ts'
 import { tamper } from '../support/stages.ts'
@@ -34,7 +35,7 @@ async function cycle(
   }
 }
 
-test('one cycle measures what is watched, and the second buys nothing', async () => {
+test('one cycle measures what is watched and ends with the reports, the second buys nothing', async (t) => {
   const { sql } = world.db
   await sql`
     insert into keyword_watch (project, store, keyword, location_code, language_code)
@@ -42,15 +43,26 @@ test('one cycle measures what is watched, and the second buys nothing', async ()
       '日本語']) keyword`
   await sql`insert into app_watch (project, store, app_id) values ('fitness', 'ios_store', '1480010017')`
 
-  const first = await cycle()
+  const folder = await mkdtemp(join(tmpdir(), 'storerank-cycle-'))
+  t.after(() => rm(folder, { recursive: true }))
+  const troubles: string[] = []
+  const reportInto = (into: string) =>
+    cycle(
+      undefined,
+      { ...QUIET, onTrouble: (problem) => troubles.push(problem) },
+      { reports: { folder: into, title: null, logo: null } },
+    )
+  const first = await reportInto(folder)
   assert.equal(first.plan.planned, 5)
+  assert.deepEqual([await readdir(folder), troubles], [['fitness.html'], []])
   const rows = await sql`select keyword, outcome, rank from rank_history order by keyword`
   assert.equal(rows.length, 5)
   assert.ok(rows.every((row) => ['ranked', 'not_in_top'].includes(row.outcome)))
   assert.ok(rows.some((row) => row.keyword === 'yoga' && row.rank <= 15))
 
-  const second = await cycle()
-  assert.equal(second.plan.planned, 0)
+  const second = await reportInto('/dev/null/pages')
+  assert.deepEqual([second.plan.planned, second.outstanding.posted], [0, 0])
+  assert.match(troubles.join(), /The reports were not written: REPORT_DIR cannot be made/)
   const [{ posted } = { posted: 0 }] =
     await sql`select count(*)::int as posted from api_call where kind = 'task_post'`
   assert.equal(posted, 1)
@@ -67,20 +79,6 @@ test('a database that gives no connection for a while ends no cycle that has bou
   }
   const { plan, outstanding } = await cycle(undefined, { ...QUIET, onProgress })
   assert.deepEqual([plan.planned, outstanding.posted, looks > 2], [1, 0, true])
-})
-
-test('a cycle ends with the reports where they have a folder, whether they can be written', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'storerank-cycle-'))
-  t.after(() => rm(folder, { recursive: true }))
-  const troubles: string[] = []
-  const options = { ...QUIET, onTrouble: (problem: string) => troubles.push(problem) }
-  await cycle(undefined, options, { reports: { folder, title: null, logo: null } })
-  assert.deepEqual(await readdir(folder), ['fitness.html'])
-  const { outstanding } = await cycle(undefined, options, {
-    reports: { folder: '/dev/null/pages', title: null, logo: null },
-  })
-  assert.equal(outstanding.posted, 0)
-  assert.match(troubles.join(), /The reports were not written: REPORT_DIR cannot be made/)
 })
 
 test('a cycle is done though the rules of alerts cannot be looked at, and says so', async (t) => {
@@ -170,6 +168,9 @@ test('the first cycle measures without two reference lists and the account, and 
 
 test('a service that answers nothing ends the cycle with the call that failed', async (t) => {
   await world.db.sql`truncate job_run, account_usage, service_status`
+  const { firstRetryMs } = TIMINGS
+  t.after(() => Object.assign(TIMINGS, { firstRetryMs }))
+  Object.assign(TIMINGS, { firstRetryMs: 1 })
   const { url } = await tamper(t, world, () => 'nothing')
   await assert.rejects(cycle(url), {
     code: 'unavailable',

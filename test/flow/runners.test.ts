@@ -19,7 +19,7 @@ import {
 } from '../post/posting.ts'
 import { lasting } from '../support/lasting.ts'
 import { readSpendDifferences } from '../support/ledger.ts'
-import { createWorld, until, type WorldRunner } from '../support/world.ts'
+import { createWorld, endRetryPauses, until, type WorldRunner } from '../support/world.ts'
 
 const world = lasting(() =>
   createWorld({ sandbox: { callsPerMinute: 100_000 }, settings: { callsPerMinute: 100_000 } }),
@@ -125,6 +125,7 @@ test('a runner without a network leaves everything planned, and a later one post
   assert.deepEqual(await readMoney(world.db), { reserved: 1200 })
 
   const runner = await world.openRunner()
+  await endRetryPauses(world)
   await postEverything(runner)
   await runner.stop()
   assert.equal((await readOwnBooks(world)).length, 1)

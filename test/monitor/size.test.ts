@@ -13,7 +13,7 @@ import { countTasksRead } from '../support/tasks-read.ts'
 
 const FEW = 300
 const MANY = 6_000
-const PLANNED = 50_000
+const PLANNED = 10_000
 /** Indexes grow a level. */
 const MOST_TIMES = 2
 

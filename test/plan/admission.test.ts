@@ -291,7 +291,7 @@ describe('for any watchlist and any budgets', () => {
           plan.plannedMicros,
         )
       }),
-      { numRuns: 25 },
+      { numRuns: 10 },
     )
   })
 })

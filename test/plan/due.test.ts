@@ -113,7 +113,7 @@ describe('whatever people and runners did', () => {
         assert.equal((await planning.plan()).planned, cut)
         assert.equal((await planning.preview()).due, 0)
       }),
-      { numRuns: 15 },
+      { numRuns: 8 },
     )
   })
 
@@ -144,7 +144,7 @@ describe('whatever people and runners did', () => {
           assert.deepEqual(await planning.closeSlots(), { budget: 0, missed: 0 })
         },
       ),
-      { numRuns: 10 },
+      { numRuns: 6 },
     )
   })
 

@@ -60,7 +60,7 @@ test('is what the plan buys, slot by slot, whoever shares it and however often',
         assert.deepEqual([...bought], [...expected])
       },
     ),
-    { numRuns: 6 },
+    { numRuns: 3 },
   )
 })
 

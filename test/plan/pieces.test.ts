@@ -7,8 +7,8 @@ import { openDueSlots } from '../../src/plan/open.ts'
 import { planDueTasks } from '../../src/plan/plan.ts'
 import { createPlanning, type Planning } from '../support/planning.ts'
 
-const KEYWORDS = 6_000
-const PIECES = 40
+const KEYWORDS = 2_000
+const PIECES = 20
 
 let planning: Planning
 before(async () => {

@@ -5,7 +5,7 @@ import { UnavailableError } from '../../src/errors.ts'
 import { BUSY, endLostRuns, enqueueRun, executeJob, type Job, recordMissedRun } from '../../src/queue/job.ts'
 import { startRunner } from '../../src/queue/runner.ts'
 import { lasting } from '../support/lasting.ts'
-import { createWorld, until, type WorldRunner } from '../support/world.ts'
+import { createWorld, endRetryPauses, until, type WorldRunner } from '../support/world.ts'
 
 const world = lasting(createWorld)
 let first: WorldRunner
@@ -21,6 +21,9 @@ const SLOT = new Date('2026-11-21T03:00:00Z')
 function jobOf(run: Job['run'], name = 'job'): Job {
   return { name, description: 'A test.', cron: '0 3 * * *', catchUp: 'latest', timeoutMs: 60_000, run }
 }
+
+const NOTHING = jobOf(async () => ({}))
+const TWICE = jobOf(async () => assert.fail('twice'))
 
 async function readRun(job = 'job') {
   const [run] = await world.db.sql`select state, runner, summary, error from job_run where job = ${job}`
@@ -41,14 +44,8 @@ function heldJob() {
 }
 
 test('a run is recorded with what it did', async () => {
-  assert.deepEqual(
-    await executeJob(
-      first.context,
-      jobOf(async () => ({ tasks: 3 })),
-      SLOT,
-    ),
-    { tasks: 3 },
-  )
+  const job = jobOf(async () => ({ tasks: 3 }))
+  assert.deepEqual(await executeJob(first.context, job, SLOT), { tasks: 3 })
   assert.deepEqual(await readRun(), { state: 'done', runner: 'runner-1', summary: { tasks: 3 }, error: null })
 })
 
@@ -78,58 +75,21 @@ test('a run that takes too long is told to stop, and recorded with why', async (
   assert.deepEqual({ state, error }, { state: 'failed', error: 'The job did not end within 0.001 minutes.' })
 })
 
-test('while one runner has a job any other is told that it is busy, until it ends', async () => {
+test('while a runner has a job others are told that it is busy, and may run another one', async () => {
   const { job, begun, release } = heldJob()
   const running = executeJob(first.context, job, SLOT)
   await begun
-  assert.equal(
-    await executeJob(
-      second.context,
-      jobOf(async () => assert.fail('twice')),
-      SLOT,
-    ),
-    BUSY,
-  )
-  assert.equal(
-    await executeJob(
-      first.context,
-      jobOf(async () => assert.fail('twice')),
-      SLOT,
-    ),
-    BUSY,
-  )
+  assert.equal(await executeJob(second.context, TWICE, SLOT), BUSY)
+  assert.equal(await executeJob(first.context, TWICE, SLOT), BUSY)
+  assert.deepEqual(await executeJob(second.context, { ...NOTHING, name: 'other' }, SLOT), {})
   release()
   await running
-  assert.deepEqual(
-    await executeJob(
-      second.context,
-      jobOf(async () => ({})),
-      SLOT,
-    ),
-    {},
-  )
-})
-
-test('a job of another name is not in the way', async () => {
-  const { job, begun, release } = heldJob()
-  const running = executeJob(first.context, job, SLOT)
-  await begun
-  assert.deepEqual(
-    await executeJob(
-      second.context,
-      jobOf(async () => ({}), 'other'),
-      SLOT,
-    ),
-    {},
-  )
-  release()
-  await running
+  assert.deepEqual(await executeJob(second.context, NOTHING, SLOT), {})
 })
 
 /** Until another runner gets the job. */
 function untilFree(): Promise<void> {
-  const job = jobOf(async () => ({}))
-  return until('the job is free', async () => (await executeJob(second.context, job, SLOT)) !== BUSY)
+  return until('the job is free', async () => (await executeJob(second.context, NOTHING, SLOT)) !== BUSY)
 }
 
 test('no login that is not the owner can take the lock of a job', async () => {
@@ -230,11 +190,7 @@ test('who has the lock of a long job says so, several times within that while', 
 test('a slot that nobody ran is recorded as missed, and a run that has begun is not touched', async () => {
   await recordMissedRun(world.db, 'job', SLOT, 'Nobody was there.')
   assert.deepEqual((await readRun()).state, 'missed')
-  await executeJob(
-    first.context,
-    jobOf(async () => ({})),
-    SLOT,
-  )
+  await executeJob(first.context, NOTHING, SLOT)
   await recordMissedRun(world.db, 'job', SLOT, 'Nobody was there.')
   assert.deepEqual((await readRun()).state, 'done')
 })
@@ -294,9 +250,6 @@ test('an enqueued run that finds the job busy is recorded as missed', async () =
   await third.stop()
 })
 
-/** The queue tries again at once, and not after its pause. */
-const tryAgain = () => world.db.sql`update pgboss.job set start_after = now() where state = 'retry'`
-
 test('a run that ends early because its runner is stopped is done by another one', async () => {
   const events = new EventEmitter()
   const begun = once(events, 'begun')
@@ -314,7 +267,7 @@ test('a run that ends early because its runner is stopped is done by another one
 
   const other = await world.openRunner()
   await startRunner(other.context, [jobOf(async () => ({}), 'stopped')])
-  await tryAgain()
+  await endRetryPauses(world)
   await until('another runner has done it', async () => (await readRun('stopped')).state === 'done')
   await other.stop()
 })
@@ -333,7 +286,7 @@ test('a run that could not begin, as the database was away, is tried again', asy
   await startRunner({ ...context, db }, [jobOf(async () => ({}), 'delayed')])
   await enqueueRun(world.db, first.context.queue, 'delayed', SLOT)
   await until('it is done', async () => {
-    await tryAgain()
+    await endRetryPauses(world)
     return (await readRun('delayed')).state === 'done'
   })
   await stop()

@@ -117,6 +117,13 @@ async function openRunner(
   }
 }
 
+/** What the queue tries again after a pause is due now, and its workers are told as they are of a new job. */
+export async function endRetryPauses({ db }: Pick<World, 'db'>): Promise<void> {
+  await db.sql`
+    with due as (update pgboss.job set start_after = now() where state = 'retry' returning name)
+    select pg_notify('pgboss_' || left(encode(sha224('pgboss'), 'hex'), 24), name) from due`
+}
+
 /** Polls until the condition holds; fails with its sentence after a generous bound. */
 export async function until(
   what: string,

@@ -23,6 +23,14 @@ const database = lasting(async () => {
   const made = await createTestDatabase()
   // Several checks within a minute would wait for its end.
   await shortenCallWindow(made.sql, 1_000)
+  // All 100,000 places are loaded in test/watch/references.test.ts.
+  await made.sql`
+    with stores as (select unnest(array['ios_store', 'android_store']) as store),
+      languages as (insert into language (store, code, name) select store, 'en', 'English' from stores),
+      places as (
+        insert into location (store, code, name, country_iso_code, type)
+        select store, 2840, 'United States', 'US', 'Country' from stores)
+    insert into job_run (job, slot, state, ended_at) values ('references', now(), 'done', now())`
   return made
 })
 const settings = () => ({

@@ -34,6 +34,20 @@ export interface Objects {
 /** A statement of a file with `{{watch_table}}` is one for each of them. */
 const WATCH_TABLES = ['keyword_watch', 'app_watch', 'chart_watch']
 
+/** What `{{app}}` and `{{app a}}` stand for: `app_id text, …` and `a.app_id, …`. */
+const COMMON: Readonly<Record<string, string>> = {
+  filter: 'With a tag or a location, of what has it.',
+  days: 'in_project text, from_day date, to_day date',
+  tagged: 'in_tag text default null, in_location text default null',
+  app: 'app_id text, title text, label text, role text',
+  keyword:
+    'store text, keyword text, location text, location_code integer, language text, tags text[], ' +
+    'weight double precision',
+  list:
+    'store text, list text, keyword text, collection text, category text, location text, ' +
+    'location_code integer, language text, tags text[], weight double precision',
+}
+
 /**
  * @param folder drizzle/ of a version
  * @throws Error when a file holds what cannot be replaced
@@ -69,6 +83,7 @@ function expand(text: string, refusals: () => string): string {
   return text
     .replace('{{function_rules}}', listFunctionRules)
     .replace('{{refusals}}', refusals)
+    .replace(/\{\{(\w+)(?: (\w+))?\}\}/g, listCommon)
     .split(/(?<=;\n)/)
     .flatMap((statement) =>
       statement.includes('{{watch_table}}')
@@ -76,6 +91,13 @@ function expand(text: string, refusals: () => string): string {
         : statement,
     )
     .join('')
+}
+
+/** A text of COMMON; its columns of an alias, where one is given. */
+function listCommon(whole: string, name: string, alias?: string): string {
+  const text = COMMON[name]
+  if (text === undefined) return whole
+  return alias === undefined ? text : text.replace(/(\w+) [^,]+/g, `${alias}.$1`)
 }
 
 /** `name: sentence`, of which further lines are indented. */

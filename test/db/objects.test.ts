@@ -177,6 +177,7 @@ async function leaveOlderObjects({ sql }: TestDatabase): Promise<void> {
     grant select on rank_gone to storerank_reader;
     drop function explain_status;
     create function explain_status(said text) returns text language sql return said;
+    drop view project_event;
     drop function project_events, impact, changed_titles;
     drop function app_changes;
     create function app_changes(text, date, date) returns integer language sql return 1;

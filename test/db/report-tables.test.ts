@@ -46,8 +46,10 @@ describe('what a rank is worth', () => {
     await sql`update drizzle.objects set hash = 'another'`
     assert.equal(await migrate(url), true)
     const [row] = await sql`
-      select (rank_weights('reciprocal'))[2] as edited, cardinality(rank_weights('clicks')) as kept,
-        rank_weights('top 3') as own, rank_weights('none') as none`
+      select (select weights[2] from rank_weights('reciprocal')) as edited,
+        (select cardinality(weights) from rank_weights('clicks')) as kept,
+        (select weights from rank_weights('top 3')) as own,
+        (select weights from rank_weights('none')) as none`
     assert.deepEqual(row, { edited: 0.9, kept: 50, own: [2, 0, 1], none: null })
   })
 

@@ -45,14 +45,10 @@ comment on function words_in is
 
 -- A stretch is the time in which a page did not change; `until` is the day of the next one. Of several pages
 -- of an app the keyword takes the one of its location, else of its language.
-create or replace function coverage_of_titles(
-  in_project text, from_day date, to_day date, in_tag text default null, in_location text default null
-) returns table (
-  store text, keyword text, location text, location_code integer, language text, tags text[],
-  weight double precision, app_id text, title text, label text, role text, field text, text text,
-  words text[], found text[], is_whole boolean, first_day date, last_day date, days_measured integer,
-  days_ranked integer, best_rank integer, middle_rank integer, latest_rank integer, target_id integer,
-  app integer
+create or replace function coverage_of_titles({{days}}, {{tagged}}) returns table (
+  {{keyword}}, {{app}}, field text, text text, words text[], found text[], is_whole boolean, first_day date,
+  last_day date, days_measured integer, days_ranked integer, best_rank integer, middle_rank integer,
+  latest_rank integer, target_id integer, app integer
 ) language sql stable parallel safe
 begin atomic
   with page as (
@@ -80,48 +76,36 @@ begin atomic
     ) f (field, text)
     where k.list = 'keyword' and f.text is not null and is_of(k.tags, k.location, in_tag, in_location)
   )
-  select d.store, d.keyword, d.location, d.location_code, d.language, d.tags, d.weight, d.app_id, d.title,
-    d.label, d.role, w.field, case when w.field <> 'description' then w.text end, w.words, w.found,
-    w.found = w.words, min(d.day), max(d.day), count(*)::integer, count(d.rank)::integer, min(d.rank),
-    nullif(percentile_disc(0.5) within group (order by coalesce(d.rank, 32767)), 32767),
+  select {{keyword d}}, {{app d}}, w.field, case when w.field <> 'description' then w.text end,
+    w.words, w.found, w.found = w.words, min(d.day), max(d.day), count(*)::integer, count(d.rank)::integer,
+    min(d.rank), nullif(percentile_disc(0.5) within group (order by coalesce(d.rank, 32767)), 32767),
     (array_agg(d.rank order by d.day desc))[1], d.target_id, d.app
   from worded w
   join rank_daily(in_project, from_day, to_day, in_tag, in_location) d on d.target_id = w.target_id
     and d.app = w.app and d.day >= w.day and d.day < w.until and d.outcome in ('ranked', 'not_in_top')
-  group by d.store, d.keyword, d.location, d.location_code, d.language, d.tags, d.weight, d.app_id, d.title,
-    d.label, d.role, w.field, w.text, w.words, w.found, d.target_id, d.app;
+  group by {{keyword d}}, {{app d}}, w.field, w.text, w.words, w.found, d.target_id, d.app;
 end;
 comment on function coverage_of_titles is
   'Which words of a keyword each app had in its title, subtitle and description on the days on which it was '
   'ranked on it: found, of words (is_whole: all of them), from first_day to last_day of that text, and how '
   'it stood then. Of the apps whose page is followed (info). middle_rank is the median of the measured days, '
-  'null: not in the top. With a tag or a location, of what has it.';
+  'null: not in the top. {{filter}}';
 
-create or replace function listing_languages(in_project text, from_day date, to_day date)
-returns table (store text, app integer, role text, name text, language text)
-language sql stable parallel safe
-begin atomic
-  select distinct l.store, l.app, l.role, coalesce(l.label, l.title), lower(split_part(g.language, '-', 1))
-  from (
-    select distinct on (n.target_id) n.* from app_listing n
-    where n.project = in_project and n.day <= to_day and n.slot >= (from_day - 32) + timetz '00:00+00'
-      and n.slot < (to_day + 2) + timetz '00:00+00'
-    order by n.target_id, n.slot desc
-  ) l
-  cross join lateral unnest(l.languages) g (language);
-end;
-comment on function listing_languages is
-  'The languages that the pages of the apps of a project named last in a range of days.';
-
-create or replace function localization_gaps(
-  in_project text, from_day date, to_day date, in_tag text default null, in_location text default null
-) returns table (
+create or replace function localization_gaps({{days}}, {{tagged}}) returns table (
   store text, language text, location text, gap text, competitors text[], own_apps text[], keywords integer,
   own_ranked integer, competitors_ranked integer, missed integer
 ) language sql stable parallel safe
 begin atomic
   with spoken as (
-    select * from listing_languages(in_project, from_day, to_day)
+    select distinct l.store, l.role, coalesce(l.label, l.title) as name,
+      lower(split_part(g.language, '-', 1)) as language
+    from (
+      select distinct on (n.target_id) n.* from app_listing n
+      where n.project = in_project and n.day <= to_day and n.slot >= (from_day - 32) + timetz '00:00+00'
+        and n.slot < (to_day + 2) + timetz '00:00+00'
+      order by n.target_id, n.slot desc
+    ) l
+    cross join lateral unnest(l.languages) g (language)
   ), standing as (
     select e.store, e.location, lower(split_part(e.language, '-', 1)) as language,
       bool_or(a.role = 'own') as has_own, bool_or(a.role = 'competitor') as has_competitor,
@@ -154,15 +138,15 @@ begin atomic
     select s.store, s.language,
       array_agg(distinct s.name order by s.name) filter (where s.role = 'competitor') as names,
       coalesce(array_agg(distinct s.name order by s.name) filter (where s.role = 'own'), '{}') as own_names,
-      coalesce(p.keywords, 0)::integer as keywords, coalesce(p.own_ranked, 0)::integer as own_ranked,
-      coalesce(p.competitors_ranked, 0)::integer as competitors_ranked,
-      coalesce(p.missed, 0)::integer as missed
+      p.keywords, p.own_ranked, p.competitors_ranked, p.missed
     from spoken s
-    left join lateral (
-      select sum(o.keywords) as keywords, sum(o.own_ranked) as own_ranked,
-        sum(o.competitors_ranked) as competitors_ranked, sum(o.missed) as missed
+    cross join lateral (
+      select coalesce(sum(o.keywords), 0)::integer as keywords,
+        coalesce(sum(o.own_ranked), 0)::integer as own_ranked,
+        coalesce(sum(o.competitors_ranked), 0)::integer as competitors_ranked,
+        coalesce(sum(o.missed), 0)::integer as missed
       from place o where o.store = s.store and o.language = s.language
-    ) p on true
+    ) p
     group by s.store, s.language, p.keywords, p.own_ranked, p.competitors_ranked, p.missed
   ) c
   cross join lateral (

@@ -34,8 +34,7 @@ comment on function numbers_until is
   'what stays as it was is filled in.';
 
 create or replace function app_numbers_daily(
-  in_project text, from_day date, to_day date, in_tag text default null, in_location text default null,
-  in_app_id text default null
+  {{days}}, {{tagged}}, in_app_id text default null
 ) returns table (
   day date, store text, app_id text, title text, developer text, label text, role text, location text,
   location_code integer, votes integer, votes_change integer, rating numeric, price numeric, currency text,

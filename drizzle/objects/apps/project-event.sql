@@ -1,15 +1,26 @@
+create or replace function project_events({{days}}) returns table (
+  day date, kind text, store text, {{app}}, text text, tags text[], app integer
+) language sql stable parallel safe
+begin atomic
+  select n.day, 'annotation', a.store, n.app_id, a.title, a.label, a.role, n.text, coalesce(a.tags, '{}'),
+    a.app
+  from annotation n
+  left join project_app a on a.project = n.project and a.app_id = n.app_id
+  where n.project = in_project and n.day between from_day and to_day
+  union all
+  select distinct c.day, 'release', c.store, {{app c}}, concat_ws(' → ', c.old_value, c.new_value), c.tags,
+    c.app
+  from app_changes(in_project, from_day, to_day) c
+  where c.field = 'version';
+end;
+comment on function project_events is
+  'The rows of project_event of a project in a range of its days. Reads the partitions of the range alone, '
+  'as app_changes does.';
+
 create or replace view project_event as
-select n.project, n.day, 'annotation' as kind, a.store, n.app_id, a.title, a.label, a.role, n.text,
-  coalesce(a.tags, '{}') as tags, a.app
-from annotation n
-left join project_app a on a.project = n.project and a.app_id = n.app_id
-union all
-select c.project, c.day, 'release', c.store, c.app_id, c.title, c.label, c.role,
-  concat_ws(' → ', c.old_value, c.new_value), c.tags, c.app
-from app_change c
-where c.field = 'version'
-group by c.project, c.day, c.store, c.app_id, c.title, c.label, c.role, c.tags, c.app, c.old_value,
-  c.new_value;
+select p.name as project, e.day, e.kind, e.store, {{app e}}, e.text, e.tags, e.app
+from project p
+cross join lateral project_events(p.name, '-infinity', 'infinity') e;
 comment on view project_event is
   'What may explain a move of the ranks: the notes of a project on its days, and the releases of its apps, '
   'whichever of their pages showed them. A filter on day alone reads the whole history of the pages: ask '
@@ -20,23 +31,3 @@ comment on column project_event.kind is 'annotation or release.';
 comment on column project_event.store is
   'ios_store or android_store; null for a note on all apps, or on one that the project has not.';
 comment on column project_event.text is 'The note; of a release the old and the new version.';
-
-create or replace function project_events(in_project text, from_day date, to_day date)
-returns table (day date, kind text, store text, app_id text, title text, label text, role text, text text,
-  tags text[], app integer)
-language sql stable parallel safe
-begin atomic
-  select e.day, e.kind, e.store, e.app_id, e.title, e.label, e.role, e.text, e.tags, e.app
-  from project_event e
-  where e.project = in_project and e.kind = 'annotation' and e.day between from_day and to_day
-  union all
-  select c.day, 'release', c.store, c.app_id, c.title, c.label, c.role,
-    concat_ws(' → ', c.old_value, c.new_value), c.tags, c.app
-  from app_changes(in_project, from_day, to_day) c
-  where c.field = 'version'
-  group by c.day, c.store, c.app_id, c.title, c.label, c.role, c.tags, c.app, c.old_value,
-    c.new_value;
-end;
-comment on function project_events is
-  'The rows of project_event of a project in a range of its days. Reads the partitions of the range alone, '
-  'as app_changes does.';

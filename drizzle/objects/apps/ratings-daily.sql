@@ -1,15 +1,12 @@
-create or replace function ratings_daily(
-  in_project text, from_day date, to_day date, in_tag text default null, in_location text default null
-) returns table (
-  day date, store text, app_id text, title text, label text, role text, tags text[], location text,
-  location_code integer, language text, rating real, rating_change real, votes_count bigint,
-  votes_change bigint, reviews_count bigint, reviews_change bigint, app integer
+create or replace function ratings_daily({{days}}, {{tagged}}) returns table (
+  day date, store text, {{app}}, tags text[], location text, location_code integer, language text,
+  rating real, rating_change real, votes_count bigint, votes_change bigint, reviews_count bigint,
+  reviews_change bigint, app integer
 ) language sql stable parallel safe
 begin atomic
-  select d.day, d.store, d.app_id, d.title, d.label, d.role, d.tags, d.location, d.location_code, d.language,
-    d.rating, d.rating - lag(d.rating) over w,
-    d.votes_count, d.votes_count - lag(d.votes_count) over w, d.reviews_count,
-      d.reviews_count - lag(d.reviews_count) over w, d.app
+  select d.day, d.store, {{app d}}, d.tags, d.location, d.location_code, d.language, d.rating,
+    d.rating - lag(d.rating) over w, d.votes_count, d.votes_count - lag(d.votes_count) over w,
+    d.reviews_count, d.reviews_count - lag(d.reviews_count) over w, d.app
   from (
     select distinct on (s.target_id, s.day) s.*
     from app_history s
@@ -23,5 +20,4 @@ begin atomic
 end;
 comment on function ratings_daily is
   'Rating, votes and reviews of each app whose page a project follows, by day, from the last measurement of '
-  'the day; and what has changed since the day before that was measured, within the range. With a tag or a '
-  'location, of what has it.';
+  'the day; and what has changed since the day before that was measured, within the range. {{filter}}';

@@ -23,28 +23,21 @@ return 'brand' = any(in_tags)
 comment on function is_brand is
   'Whether a keyword asks for an app by its name: it has the tag brand, or all words of one of these names.';
 
-create or replace function advertisers(
-  in_project text, from_day date, to_day date, in_tag text default null, in_location text default null
-) returns table (
-  day date, store text, list text, keyword text, collection text, category text, location text,
-  location_code integer, language text, tags text[], weight double precision, place integer, app_id text,
-  title text, developer text, role text, rank integer, own_rank integer, is_own_brand boolean,
-  target_id integer, app integer
+create or replace function advertisers({{days}}, {{tagged}}) returns table (
+  day date, {{list}}, place integer, app_id text, title text, developer text, role text, rank integer,
+  own_rank integer, is_own_brand boolean, target_id integer, app integer
 ) language sql stable parallel safe
 begin atomic
   with own as materialized (
     select a.app, a.store from project_apps(in_project) a where a.role = 'own' and a.ended_at is null
-  ), named as materialized (
-    select own_names(in_project) as names
   ), brand as materialized (
-    select l.target_id, l.list = 'keyword' and is_brand(l.keyword, l.tags, n.names) as is_brand
-    from newest_lists(in_project) l cross join named n
+    select l.target_id from newest_lists(in_project) l
+    where l.list = 'keyword' and is_brand(l.keyword, l.tags, (select own_names(in_project)))
   )
-  select d.day, d.store, d.list, d.keyword, d.collection, d.category, d.location, d.location_code, d.language,
-    d.tags, d.weight, paid.place::integer, n.app_id, n.title, n.developer, a.role,
+  select d.day, {{list d}}, paid.place::integer, n.app_id, n.title, n.developer, a.role,
     array_position(d.app_ids, paid.app),
     (select min(array_position(d.app_ids, o.app)) from own o where o.store = d.store),
-    coalesce(b.is_brand, false), d.target_id, paid.app
+    b.target_id is not null, d.target_id, paid.app
   from list_daily(in_project, from_day, to_day) d
   cross join lateral unnest(d.paid_ids, d.paid_places) paid (app, place)
   join app_name n on n.app = paid.app
@@ -56,4 +49,4 @@ comment on function advertisers is
   'Who advertised on the keywords and charts of a project, by day: place counts all results, rank is the one '
   'that the advertised app has by itself there, own_rank that of the best own app. is_own_brand: the keyword '
   'has the tag brand, or the name of an own app (its label, or its title up to the first mark), which '
-  'own_names has. With a tag or a location, of what has it.';
+  'own_names has. {{filter}}';

@@ -1,11 +1,7 @@
-create or replace function cannibalization(
-  in_project text, from_day date, to_day date, in_top integer default 20, in_tag text default null,
-  in_location text default null
-) returns table (
-  store text, list text, keyword text, collection text, category text, location text, location_code integer,
-  language text, tags text[], weight double precision, app_id text, title text, label text, rank integer,
-  other_app_id text, other_title text, other_label text, other_rank integer, day date, days_both integer,
-  days_measured integer, turns integer, target_id integer, app integer, other_app integer
+create or replace function cannibalization({{days}}, in_top integer default 20, {{tagged}}) returns table (
+  {{list}}, app_id text, title text, label text, rank integer, other_app_id text, other_title text,
+  other_label text, other_rank integer, day date, days_both integer, days_measured integer, turns integer,
+  target_id integer, app integer, other_app integer
 ) language sql stable parallel safe
 begin atomic
   with own as (
@@ -35,8 +31,7 @@ begin atomic
     group by d.target_id, d.app, d.other
     having bool_or(d.is_both)
   )
-  select l.store, l.list, l.keyword, l.collection, l.category, l.location, l.location_code, l.language,
-    l.tags, l.weight, a.app_id, a.title, a.label, least(p.ranks[1], p.ranks[2]), b.app_id, b.title, b.label,
+  select {{list l}}, a.app_id, a.title, a.label, least(p.ranks[1], p.ranks[2]), b.app_id, b.title, b.label,
     greatest(p.ranks[1], p.ranks[2]), p.day, p.days_both, p.days_measured, p.turns, l.target_id, a.app, b.app
   from pair p
   join newest_lists(in_project) l on l.target_id = p.target_id
@@ -46,4 +41,4 @@ end;
 comment on function cannibalization is
   'Keywords and charts on which two own apps stand in the top 20 (or another) on one day: the better one on '
   'the last such day first, on how many days both did, of how many that were measured, and how often they '
-  'changed places (turns). With a tag or a location, of what has it.';
+  'changed places (turns). {{filter}}';

@@ -1,11 +1,9 @@
 -- The heaviest keyword that is left takes all that are left and near it, until none is left: a chain of
 -- keywords, each near the next one, is not one cluster.
 create or replace function clusters(
-  in_project text, from_day date, to_day date, in_top integer default 10, in_common integer default 4,
-  in_tag text default null, in_location text default null
+  {{days}}, in_top integer default 10, in_common integer default 4, {{tagged}}
 ) returns table (
-  cluster text, store text, keyword text, location text, location_code integer, language text, tags text[],
-  weight double precision, is_head boolean, common integer, cluster_keywords integer,
+  cluster text, {{keyword}}, is_head boolean, common integer, cluster_keywords integer,
   cluster_weight double precision, own_rank integer, target_id integer, head_target_id integer
 ) language sql stable parallel safe
 begin atomic
@@ -42,7 +40,7 @@ begin atomic
   ), member as (
     select s.head, m.id from step s cross join lateral unnest(s.head || s.taken) m (id) where s.head > 0
   )
-  select h.keyword, k.store, k.keyword, k.location, k.location_code, k.language, k.tags, k.weight,
+  select h.keyword, {{keyword k}},
     m.id = m.head, (select count(*) from unnest(k.top) t (app) where t.app = any(h.top))::integer,
     count(*) over c::integer, sum(k.weight) over c,
     (select min(array_position(k.last_ids, a.app)) from project_apps(in_project) a where a.role = 'own'),
@@ -55,5 +53,4 @@ end;
 comment on function clusters is
   'Keywords that the store answers alike: of one store, location and language, each beside a heavier one '
   '(cluster) with which it has 4 (or in_common) of the first 10 (or in_top) apps in common, by the last '
-  'measurement of a range of days. common is how many; own_rank the best own app. With a tag or a location, '
-  'of what has it.';
+  'measurement of a range of days. common is how many; own_rank the best own app. {{filter}}';

@@ -1,11 +1,7 @@
-create or replace function top_strengths(
-  in_project text, from_day date, to_day date, in_top integer default 10, in_tag text default null,
-  in_location text default null
-) returns table (
-  store text, keyword text, location text, location_code integer, language text, tags text[],
-  weight double precision, target_id integer, day date, rank integer, app integer, app_id text, title text,
-  votes integer, rating numeric, has_words boolean, rank_before integer, is_compared boolean,
-  own_rank integer, updated_on date, reasons text[]
+create or replace function top_strengths({{days}}, in_top integer default 10, {{tagged}}) returns table (
+  {{keyword}}, target_id integer, day date, rank integer, app integer, app_id text, title text, votes integer,
+  rating numeric, has_words boolean, rank_before integer, is_compared boolean, own_rank integer,
+  updated_on date, reasons text[]
 ) language sql stable parallel safe
 begin atomic
   with list as (
@@ -38,8 +34,8 @@ begin atomic
       and h.slot < (to_day + 2) + timetz '00:00+00'
     group by 1
   )
-  select s.store, s.keyword, s.location, s.location_code, s.language, s.tags, s.weight, s.target_id,
-    s.last_day, s.rank, s.app, s.app_id, s.title, s.votes, s.rating, s.has_words, s.rank_before,
+  select {{keyword s}}, s.target_id, s.last_day, s.rank, s.app, s.app_id, s.title, s.votes, s.rating,
+    s.has_words, s.rank_before,
     s.first_day < s.last_day, s.own_rank, p.updated_on, case when o.app is null then array_remove(array[
       case when s.votes * 10 < m.votes then 'few votes' end,
       case when s.rating < 4 then 'low rating' end,
@@ -56,24 +52,20 @@ comment on function top_strengths is
   'and rating that were known by then, whether the title has all words of the keyword, the rank at the first '
   'measurement of the range, and why it can be overtaken: an own app for no reason.';
 
-create or replace function difficulty(
-  in_project text, from_day date, to_day date, in_tag text default null, in_location text default null
-) returns table (
-  store text, keyword text, location text, location_code integer, language text, tags text[],
-  weight double precision, difficulty numeric, apps integer, middle_votes integer, average_rating numeric,
+create or replace function difficulty({{days}}, {{tagged}}) returns table (
+  {{keyword}}, difficulty numeric, apps integer, middle_votes integer, average_rating numeric,
   with_words integer, stayed integer, weak integer, own_rank integer, day date, target_id integer
 ) language sql stable parallel safe
 begin atomic
-  select s.store, s.keyword, s.location, s.location_code, s.language, s.tags, s.weight,
+  select {{keyword s}},
     round((100 * (0.4 * coalesce(s.votes, 0) + 0.2 * coalesce(s.rating, 0) + 0.2 * s.words
         + 0.2 * coalesce(s.still, 0))
       / (0.2 + case when s.votes is null then 0 else 0.4 end + case when s.rating is null then 0 else 0.2 end
         + case when s.still is null then 0 else 0.2 end))::numeric, 1),
     s.apps, s.middle_votes, s.average_rating, s.with_words, s.stayed, s.weak, s.own_rank, s.day, s.target_id
   from (
-    select t.store, t.keyword, t.location, t.location_code, t.language, t.tags, t.weight, t.target_id, t.day,
-      t.own_rank, count(*)::integer as apps, avg(least(1, log(1 + t.votes) / 6)) as votes,
-      avg(greatest(0, t.rating - 3) / 2) as rating,
+    select {{keyword t}}, t.target_id, t.day, t.own_rank, count(*)::integer as apps,
+      avg(least(1, log(1 + t.votes) / 6)) as votes, avg(greatest(0, t.rating - 3) / 2) as rating,
       count(*) filter (where t.has_words)::numeric / 10 as words,
       case when bool_and(t.is_compared)
         then count(*) filter (where t.rank_before <= 10)::numeric / 10 end as still,
@@ -84,8 +76,7 @@ begin atomic
         then (count(*) filter (where t.rank_before <= 10))::integer end as stayed,
       (count(*) filter (where t.reasons <> '{}'))::integer as weak
     from top_strengths(in_project, from_day, to_day, 10, in_tag, in_location) t
-    group by t.store, t.keyword, t.location, t.location_code, t.language, t.tags, t.weight, t.target_id,
-      t.day, t.own_rank
+    group by {{keyword t}}, t.target_id, t.day, t.own_rank
   ) s;
 end;
 comment on function difficulty is
@@ -93,38 +84,29 @@ comment on function difficulty is
   '40 % votes (log10(1 + votes) / 6, at most 1, which is a million), 20 % rating ((stars - 3) / 2), 20 % '
   'titles that have all words of the keyword, 20 % apps that were in the top 10 at the first measurement of '
   'the range too (stayed), each as the average of the top 10. What nothing is known of is left out, and the '
-  'rest weighs more. Titles are those known now. weak: how many weak_spots names. With a tag or a location, '
-  'of what has it.';
+  'rest weighs more. Titles are those known now. weak: how many weak_spots names. {{filter}}';
 
-create or replace function weak_spots(
-  in_project text, from_day date, to_day date, in_tag text default null, in_location text default null
-) returns table (
-  store text, keyword text, location text, location_code integer, language text, tags text[],
-  weight double precision, rank integer, app_id text, title text, votes integer, rating numeric,
-  rank_before integer, updated_on date, reasons text[], own_rank integer, day date, target_id integer,
-  app integer
+create or replace function weak_spots({{days}}, {{tagged}}) returns table (
+  {{keyword}}, rank integer, app_id text, title text, votes integer, rating numeric, rank_before integer,
+  updated_on date, reasons text[], own_rank integer, day date, target_id integer, app integer
 ) language sql stable parallel safe
 begin atomic
-  select s.store, s.keyword, s.location, s.location_code, s.language, s.tags, s.weight, s.rank, s.app_id,
-    s.title, s.votes, s.rating, s.rank_before, s.updated_on, s.reasons, s.own_rank, s.day, s.target_id, s.app
+  select {{keyword s}}, s.rank, s.app_id, s.title, s.votes, s.rating, s.rank_before, s.updated_on, s.reasons,
+    s.own_rank, s.day, s.target_id, s.app
   from top_strengths(in_project, from_day, to_day, 10, in_tag, in_location) s
   where s.reasons <> '{}';
 end;
 comment on function weak_spots is
   'Apps in the top 10 of a keyword that can be overtaken, and why: few votes (under a tenth of the middle of '
   'the top 10), low rating (under 4), old (no update for a year, of apps whose page is followed), fell (3 '
-  'ranks or more since the first measurement of the range). Without own apps. With a tag or a location, of '
-  'what has it.';
+  'ranks or more since the first measurement of the range). Without own apps. {{filter}}';
 
-create or replace function opportunity(
-  in_project text, from_day date, to_day date, in_tag text default null, in_location text default null
-) returns table (
-  store text, keyword text, location text, location_code integer, language text, tags text[],
-  weight double precision, opportunity numeric, own_rank integer, to_win numeric, difficulty numeric,
-  weak integer, day date, target_id integer
+create or replace function opportunity({{days}}, {{tagged}}) returns table (
+  {{keyword}}, opportunity numeric, own_rank integer, to_win numeric, difficulty numeric, weak integer,
+  day date, target_id integer
 ) language sql stable parallel safe
 begin atomic
-  select d.store, d.keyword, d.location, d.location_code, d.language, d.tags, d.weight,
+  select {{keyword d}},
     round((d.weight * (1 - 1.0 / r.rank) * (1 - d.difficulty / 100) * 10 / (10 + r.rank))::numeric, 3),
     d.own_rank, round(1 - 1.0 / r.rank, 3), d.difficulty, d.weak, d.day, d.target_id
   from difficulty(in_project, from_day, to_day, in_tag, in_location) d
@@ -133,4 +115,4 @@ end;
 comment on function opportunity is
   'Which keywords are worth work: weight × what could be won (to_win: 1 - 1/rank of the best own app, a '
   'missing one being 101st) × what stands in the way: (100 - difficulty) / 100, and 10 / (10 + rank), '
-  'because who is far off arrives seldom. With a tag or a location, of what has it.';
+  'because who is far off arrives seldom. {{filter}}';

@@ -1,14 +1,10 @@
-create or replace function head_to_head_daily(
-  in_project text, from_day date, to_day date, in_tag text default null, in_location text default null
-) returns table (
-  day date, store text, list text, keyword text, collection text, category text, location text,
-  location_code integer, language text, tags text[], weight double precision, own_app_id text, own_label text,
-  competitor_app_id text, competitor_label text, own_rank integer, competitor_rank integer, leader text,
-  target_id integer, own_app integer, competitor_app integer
+create or replace function head_to_head_daily({{days}}, {{tagged}}) returns table (
+  day date, {{list}}, own_app_id text, own_label text, competitor_app_id text, competitor_label text,
+  own_rank integer, competitor_rank integer, leader text, target_id integer, own_app integer,
+  competitor_app integer
 ) language sql stable parallel safe
 begin atomic
-  select d.day, d.store, d.list, d.keyword, d.collection, d.category, d.location, d.location_code, d.language,
-    d.tags, d.weight, o.app_id, coalesce(o.label, o.title, o.app_id), c.app_id,
+  select d.day, {{list d}}, o.app_id, coalesce(o.label, o.title, o.app_id), c.app_id,
     coalesce(c.label, c.title, c.app_id), mine.rank, theirs.rank,
     case when mine.rank < theirs.rank or theirs.rank is null and mine.rank is not null then 'own'
       when theirs.rank < mine.rank or mine.rank is null and theirs.rank is not null then 'competitor' end,
@@ -30,21 +26,16 @@ end;
 comment on function head_to_head_daily is
   'Each own app of a project against each competitor, on each keyword and chart of their store, on each day '
   'that was measured: leader is own or competitor, whoever stands higher; what is not in the top stands '
-  'below what is; null when neither is. With a tag or a location, on what has it.';
+  'below what is; null when neither is. {{filter}}';
 
 -- Ids alone while it is sorted; names are looked up for what is left.
-create or replace function overtakes(
-  in_project text, from_day date, to_day date, in_tag text default null, in_location text default null
-) returns table (
-  day date, store text, list text, keyword text, collection text, category text, location text,
-  location_code integer, language text, tags text[], weight double precision, own_app_id text, own_label text,
-  competitor_app_id text, competitor_label text, overtaken_by text, own_rank integer, competitor_rank integer,
-  day_before date, own_rank_before integer, competitor_rank_before integer, target_id integer,
-  own_app integer, competitor_app integer
+create or replace function overtakes({{days}}, {{tagged}}) returns table (
+  day date, {{list}}, own_app_id text, own_label text, competitor_app_id text, competitor_label text,
+  overtaken_by text, own_rank integer, competitor_rank integer, day_before date, own_rank_before integer,
+  competitor_rank_before integer, target_id integer, own_app integer, competitor_app integer
 ) language sql stable parallel safe
 begin atomic
-  select h.day, l.store, l.list, l.keyword, l.collection, l.category, l.location, l.location_code, l.language,
-    l.tags, l.weight, o.app_id, coalesce(o.label, o.title, o.app_id), c.app_id,
+  select h.day, {{list l}}, o.app_id, coalesce(o.label, o.title, o.app_id), c.app_id,
     coalesce(c.label, c.title, c.app_id), h.leader, h.own_rank, h.competitor_rank, h.day_before,
     h.own_rank_before, h.competitor_rank_before, h.target_id, h.own_app, h.competitor_app
   from (
@@ -63,16 +54,12 @@ end;
 comment on function overtakes is
   'Who overtook whom on which keyword or chart, and on which day: a competitor an own app (overtaken_by '
   'competitor) or an own app a competitor (own). Of each two, one day on which either stood in the top is '
-  'compared with the one before it. With a tag or a location, on what has it.';
+  'compared with the one before it. {{filter}}';
 
-create or replace function head_to_head(
-  in_project text, from_day date, to_day date, in_tag text default null, in_location text default null
-) returns table (
-  store text, list text, keyword text, collection text, category text, location text, location_code integer,
-  language text, tags text[], weight double precision, own_app_id text, own_label text,
-  competitor_app_id text, competitor_label text, day date, own_rank integer, competitor_rank integer,
-  leader text, days_ahead integer, days_behind integer, overtakes integer, last_overtake date,
-  target_id integer, own_app integer, competitor_app integer
+create or replace function head_to_head({{days}}, {{tagged}}) returns table (
+  {{list}}, own_app_id text, own_label text, competitor_app_id text, competitor_label text, day date,
+  own_rank integer, competitor_rank integer, leader text, days_ahead integer, days_behind integer,
+  overtakes integer, last_overtake date, target_id integer, own_app integer, competitor_app integer
 ) language sql stable parallel safe
 begin atomic
   with daily as (
@@ -92,8 +79,7 @@ begin atomic
     from daily d
     group by d.target_id, d.own_app, d.competitor_app
   )
-  select l.store, l.list, l.keyword, l.collection, l.category, l.location, l.location_code, l.language,
-    l.tags, l.weight, o.app_id, coalesce(o.label, o.title, o.app_id), c.app_id,
+  select {{list l}}, o.app_id, coalesce(o.label, o.title, o.app_id), c.app_id,
     coalesce(c.label, c.title, c.app_id), p.day, p.ranks[2], p.ranks[3], p.leader, p.days_ahead,
     p.days_behind, p.overtakes, p.last_overtake, p.target_id, p.own_app, p.competitor_app
   from pair p
@@ -104,5 +90,4 @@ end;
 comment on function head_to_head is
   'Each own app of a project against each competitor, keyword by keyword: their ranks on the latest day of '
   'the range that was measured, who leads (own, competitor, or null when neither is in the top), on how many '
-  'days which was ahead, how often one overtook the other, and when last. With a tag or a location, on what '
-  'has it.';
+  'days which was ahead, how often one overtook the other, and when last. {{filter}}';

@@ -7,11 +7,11 @@ return array(
 
 create or replace function changed_titles(in_project text, in_day date, in_app_id text, in_words text[])
 returns table (
-  store text, app_id text, title text, label text, role text, app integer, added text[], removed text[]
+  store text, {{app}}, app integer, added text[], removed text[]
 ) language sql stable parallel safe
 begin atomic
-  select a.store, a.app_id, a.title, a.label, a.role, a.app,
-    coalesce(in_words, changed_words(t.new_value, t.old_value)), changed_words(t.old_value, t.new_value)
+  select a.store, {{app a}}, a.app, coalesce(in_words, changed_words(t.new_value, t.old_value)),
+    changed_words(t.old_value, t.new_value)
   from project_apps(in_project) a
   cross join lateral (
     select string_agg(c.old_value, ' ') as old_value, string_agg(c.new_value, ' ') as new_value
@@ -23,36 +23,16 @@ end;
 comment on function changed_titles is
   'The words that came to the title or subtitle of an app, or of each own one, on a day, and that went.';
 
-create or replace function list_moves(
-  in_project text, in_day date, in_days integer, in_tag text, in_location text
-) returns table (target_id integer, ids_before integer[], ids_after integer[], moved numeric)
-language sql stable parallel safe
-begin atomic
-  select b.target_id, b.last_ids, n.last_ids, m.moved
-  from list_ends(in_project, in_day - in_days, in_day - 1, in_tag, in_location) b
-  join list_ends(in_project, in_day, in_day + in_days - 1, in_tag, in_location) n on n.target_id = b.target_id
-  cross join lateral (
-    select avg(abs(x.rank - y.rank)) as moved
-    from unnest(b.last_ids) with ordinality x (app, rank)
-    join unnest(n.last_ids) with ordinality y (app, rank) on y.app = x.app
-    where x.app > 0
-  ) m;
-end;
-comment on function list_moves is
-  'The last measurement of each keyword and chart in the days before a day, and in those from it on, and by '
-  'how many places their apps moved on average.';
-
 -- The spans are those of compared_ranks; everybody is compared by the last measurement of each, because the
 -- middle rank of each app of a list costs as much as the whole report.
 create or replace function impact(
   in_project text, in_day date, in_app_id text default null, in_days integer default 7,
-  in_words text[] default null, in_top integer default 10, in_tag text default null,
-  in_location text default null
+  in_words text[] default null, in_top integer default 10, {{tagged}}
 ) returns table (
-  store text, app_id text, title text, label text, role text, lists text, words text[], compared integer,
-  due integer, rank_before numeric, rank_after numeric, change numeric, climbed integer, fell integer,
-  top_before integer, top_after integer, visibility_change numeric, competitors_change numeric, moved numeric,
-  everybody_moved numeric, rating_before real, rating_after real, app integer
+  store text, {{app}}, lists text, words text[], compared integer, due integer, rank_before numeric,
+  rank_after numeric, change numeric, climbed integer, fell integer, top_before integer, top_after integer,
+  visibility_change numeric, competitors_change numeric, moved numeric, everybody_moved numeric,
+  rating_before real, rating_after real, app integer
 ) language sql stable parallel safe
 begin atomic
   with subject as materialized (select * from changed_titles(in_project, in_day, in_app_id, in_words)),
@@ -70,14 +50,18 @@ begin atomic
       where c.list = 'keyword'
     ) c
     window w as (partition by c.target_id)
-  ), ends as materialized (select * from list_moves(in_project, in_day, in_days, in_tag, in_location)),
-  rating as (
+  ), ends as (
+    select b.target_id, b.last_ids as ids_before, n.last_ids as ids_after, m.moved
+    from list_ends(in_project, in_day - in_days, in_day - 1, in_tag, in_location) b
+    join list_ends(in_project, in_day, in_day + in_days - 1, in_tag, in_location) n using (target_id)
+    cross join lateral places_moved(n.last_ids, b.last_ids) m
+  ), rating as (
     select r.app, (array_agg(r.rating order by r.day desc) filter (where r.day < in_day))[1] as before,
       (array_agg(r.rating order by r.day desc) filter (where r.day >= in_day))[1] as after
     from ratings_daily(in_project, in_day - in_days, in_day + in_days - 1) r
     group by r.app
   )
-  select s.store, s.app_id, s.title, s.label, s.role, g.lists,
+  select s.store, {{app s}}, g.lists,
     case g.lists when 'added' then s.added when 'removed' then s.removed end, count(*)::integer,
     max(c.due)::integer, avg(coalesce(c.rank_before, c.depth + 1)) filter (where c.is_ranked),
     avg(coalesce(c.rank_after, c.depth + 1)) filter (where c.is_ranked),
@@ -101,7 +85,7 @@ begin atomic
     where s.added || s.removed <> '{}'
   ) g
   left join rating r on r.app = s.app
-  group by s.store, s.app_id, s.title, s.label, s.role, s.added, s.removed, s.app, g.lists;
+  group by s.store, {{app s}}, s.added, s.removed, s.app, g.lists;
 end;
 comment on function impact is
   'What changed with a release, a change of the title or a note: the week (or in_days) before a day beside '
@@ -112,4 +96,4 @@ comment on function impact is
   'as the first rank not looked at), change is places climbed, competitors_change that of competitors which '
   'ranked on the same keywords in both; moved is how far the app is from where it was, everybody_moved how '
   'far all apps of the same lists are, from the last measurement before the day to the latest. '
-  'visibility_change is in points. With a tag or a location, over what has it.';
+  'visibility_change is in points. {{filter}}';

@@ -3,7 +3,7 @@ create or replace view imported_history as
 select i.project, t.store, t.subject as keyword,
   coalesce((select l.name from location l where l.store = t.store and l.code = t.location_code),
     t.location_code::text) as location, t.location_code, t.language_code as language,
-  coalesce(w.tags, '{}') as tags, coalesce(w.weight, 1) as weight, a.app_id, a.title, a.label, a.role, i.day,
+  coalesce(w.tags, '{}') as tags, coalesce(w.weight, 1) as weight, {{app a}}, i.day,
   i.day::timestamp at time zone p.timezone as slot, i.rank::integer as rank, i.source, i.target_id, i.app
 from imported_rank i
 join project p on p.name = i.project

@@ -1,9 +1,9 @@
 -- Like for like: which lists a comparison of two times is over, and with what. By days it is compared_ranks,
 -- which takes the last measurement of each.
 --
--- Each time is read by the ids of all lists at once, which is one query where the history is distributed. The
--- planner takes such a set for a handful of rows: of many lists it is asked where nested loops are off, as in
--- rank_comparison.
+-- Each time is read by the ids of all lists at once, which is one query where the history is distributed.
+-- The planner takes such a set for a handful of rows: of many lists it is asked where nested loops are off,
+-- as in rank_comparison.
 create or replace function list_comparison(
   in_project text, in_slot timestamptz, in_back interval default '24 hours', in_tag text default null,
   in_targets integer[] default null
@@ -74,9 +74,7 @@ create or replace function rank_comparison(
   top_apps integer[], top_apps_before integer[], target_id integer, app integer
 ) language sql stable parallel safe rows 10000 set enable_nestloop = off
 begin atomic
-  with curve as materialized (
-    select rank_weights(in_curve) as weights, rank_weight_totals(in_curve) as totals
-  )
+  with curve as materialized (select * from rank_weights(in_curve))
   select l.store, l.list, l.tags, l.weight, a.app_id, a.role, l.slot, l.slot_before, f.rank, f.rank_before,
     l.depth, l.depth_before,
     rank_climb(f.rank_before, case when f.rank_before is null then 'not_in_top' else 'ranked' end,

@@ -41,13 +41,10 @@ comment on function is_outdone is
 -- Whether another slot counts for the day instead is asked of the history only where there may be one: where
 -- the interval has another slot on the day (after a measurement a later one, beside a gap any), or another
 -- period of the project on the same target is near.
-create or replace function list_daily(in_project text, from_day date, to_day date)
-returns table (
-  day date, store text, list text, keyword text, collection text, category text, location text,
-  location_code integer, language text, tags text[], weight double precision, slot timestamptz,
-  captured_at timestamptz, gap text, reason text, depth smallint, results_count bigint, check_url text,
-  app_ids integer[], absolute smallint[], every interval, target_id integer, paid_ids integer[],
-  paid_places smallint[]
+create or replace function list_daily({{days}}) returns table (
+  day date, {{list}}, slot timestamptz, captured_at timestamptz, gap text, reason text, depth smallint,
+  results_count bigint, check_url text, app_ids integer[], absolute smallint[], every interval,
+  target_id integer, paid_ids integer[], paid_places smallint[]
 ) language sql stable parallel safe
 begin atomic
   with lists as (
@@ -55,8 +52,7 @@ begin atomic
   ), slots as (
     select * from project_slots(in_project, from_day, to_day)
   )
-  select c.day, p.store, p.list, p.keyword, p.collection, p.category, p.location, p.location_code, p.language,
-    p.tags, p.weight, r.slot, r.captured_at, r.gap, r.reason, r.depth, r.results_count,
+  select c.day, {{list p}}, r.slot, r.captured_at, r.gap, r.reason, r.depth, r.results_count,
     case when r.gap is null then p.check_url end, r.app_ids, r.absolute,
     p.every, r.target_id, r.paid_ids, r.paid_places
   from ranking_row r
@@ -71,10 +67,9 @@ begin atomic
       else not is_outdone(in_project, p.timezone, r.target_id, c.day, r.slot, r.gap is null, r.slot) end
   union all
   select * from (
-    select distinct on (s.target_id, c.day) c.day, p.store, p.list, p.keyword, p.collection, p.category,
-      p.location, p.location_code, p.language, p.tags, p.weight, s.slot, null::timestamptz,
-      'pending', null, null::smallint, null::bigint, null, null::integer[], null::smallint[], p.every,
-      s.target_id, null::integer[], null::smallint[]
+    select distinct on (s.target_id, c.day) c.day, {{list p}}, s.slot, null::timestamptz, 'pending', null,
+      null::smallint, null::bigint, null, null::integer[], null::smallint[], p.every, s.target_id,
+      null::integer[], null::smallint[]
     from pending_rankings(in_project, from_day, to_day) s
     join lists p on p.period_id = s.period_id
     join slots c on c.slot = s.slot and case when c.every = p.every then true else false end

@@ -1,7 +1,18 @@
+create or replace function places_moved(in_ids integer[], ids_before integer[])
+returns table (moved numeric) language sql immutable parallel safe
+begin atomic
+  select avg(abs(a.rank - b.rank))
+  from unnest(in_ids) with ordinality a (app, rank)
+  join unnest(ids_before) with ordinality b (app, rank) on b.app = a.app
+  where a.app > 0;
+end;
+comment on function places_moved is
+  'By how many places the apps that two measurements have differ, on average.';
+
 -- How far a list moved: an app that stands on both days counts its places, one that an own project follows
 -- and that stands on one of them those to the first place that was not looked at.
 create or replace function market_days(
-  in_project text, from_day date, to_day date, in_tag text, in_location text, in_back integer
+  {{days}}, in_tag text, in_location text, in_back integer
 ) returns table (
   day date, store text, list text, due integer, compared integer, is_enough boolean, moved numeric,
   own_moved numeric, own_change numeric, competitors_change numeric
@@ -22,12 +33,7 @@ begin atomic
     select p.day, p.store, p.list, count(*)::integer as due, count(m.moved)::integer as compared,
       avg(m.moved) as moved
     from pair p
-    left join lateral (
-      select avg(abs(a.rank - b.rank)) as moved
-      from unnest(p.app_ids) with ordinality a (app, rank)
-      join unnest(p.ids_before) with ordinality b (app, rank) on b.app = a.app
-      where a.app > 0
-    ) m on true
+    cross join lateral places_moved(p.app_ids, p.ids_before) m
     group by p.day, p.store, p.list
   ), watched as (
     select p.day, p.store, p.list, avg(abs(c.change)) filter (where a.role = 'own') as own_moved,
@@ -51,8 +57,7 @@ comment on function market_days is
   'watched ones moved since in_back days before.';
 
 create or replace function market_moves(
-  in_project text, from_day date, to_day date, in_tag text default null, in_location text default null,
-  in_back integer default 1, in_usual integer default 14, in_times numeric default 2
+  {{days}}, {{tagged}}, in_back integer default 1, in_usual integer default 14, in_times numeric default 2
 ) returns table (
   day date, store text, list text, due integer, compared integer, moved numeric, usual numeric, times numeric,
   own_moved numeric, own_usual numeric, own_change numeric, competitors_change numeric, verdict text
@@ -89,4 +94,4 @@ comment on function market_moves is
   'top counts as the first place not looked at; own_change and competitors_change are places climbed. '
   'verdict: everybody (moved is at least in_times the usual), own (not, but own apps moved in_times as far '
   'as usual and as everybody), else nobody; null where less than four fifths can be compared, or no three '
-  'days say what is usual. With a tag or a location, over what has it.';
+  'days say what is usual. {{filter}}';

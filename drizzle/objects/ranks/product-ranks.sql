@@ -1,6 +1,4 @@
-create or replace function product_ranks(
-  in_project text, from_day date, to_day date, in_tag text default null, in_location text default null
-) returns table (
+create or replace function product_ranks({{days}}, {{tagged}}) returns table (
   product text, role text, keyword text, location text, language text, tags text[], weight double precision,
   ios_rank integer, ios_outcome text, ios_day date, android_rank integer, android_outcome text,
   android_day date, ahead text, distance integer, ios_app integer, android_app integer
@@ -23,5 +21,4 @@ end;
 comment on function product_ranks is
   'Products that are in both stores: an app of each store with one label, and where both stand on the same '
   'keyword, location and language, by the latest measurement of each in a range of days. ahead is the store '
-  'in which it stands better, and distance by how many places; not in the top counts as 101. With a tag or a '
-  'location, on what has it.';
+  'in which it stands better, and distance by how many places; not in the top counts as 101. {{filter}}';

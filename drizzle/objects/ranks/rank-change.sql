@@ -29,10 +29,8 @@ comment on function rank_movement is
 -- change by at least as much as to the first rank beyond it, where the other end was within that depth:
 -- whoever asks for what fell finds what fell out.
 create or replace view rank_change as
-select l.project, l.store, l.list, l.keyword, l.collection, l.category, l.location, l.location_code,
-  l.language, l.tags, l.weight, l.app_id, l.title, l.label, l.role, l.day, l.slot, l.captured_at, l.rank,
-  l.absolute_rank, l.depth, l.results_count, l.outcome, l.reason, l.check_url, l.every, l.target_id, l.app,
-  past.rank_1d,
+select l.project, {{list l}}, {{app l}}, l.day, l.slot, l.captured_at, l.rank, l.absolute_rank, l.depth,
+  l.results_count, l.outcome, l.reason, l.check_url, l.every, l.target_id, l.app, past.rank_1d,
   rank_climb(past.rank_1d, past.outcome_1d, was.depth_1d, l.rank, l.outcome, l.depth) as change_1d,
   past.rank_7d,
   rank_climb(past.rank_7d, past.outcome_7d, was.depth_7d, l.rank, l.outcome, l.depth) as change_7d,

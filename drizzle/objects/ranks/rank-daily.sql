@@ -1,19 +1,12 @@
-create or replace function rank_daily(
-  in_project text, from_day date, to_day date, in_tag text default null, in_location text default null
-) returns table (
-  day date, store text, list text, keyword text, collection text, category text, location text,
-  location_code integer, language text, tags text[], weight double precision, app_id text, title text,
-  label text, role text, rank integer, absolute_rank integer, outcome text, reason text, depth smallint,
+create or replace function rank_daily({{days}}, {{tagged}}) returns table (
+  day date, {{list}}, {{app}}, rank integer, absolute_rank integer, outcome text, reason text, depth smallint,
   results_count bigint, slot timestamptz, captured_at timestamptz, check_url text, target_id integer,
   app integer, source text
 ) language sql stable parallel safe
 begin atomic
-  select s.day, s.store, s.list, s.keyword, s.collection, s.category, s.location, s.location_code, s.language,
-    s.tags, s.weight, a.app_id, a.title, a.label, a.role, found.rank,
-    coalesce(s.absolute[found.rank], found.rank)::integer,
-    rank_outcome(found.rank, s.gap, s.reason),
-    s.reason, s.depth, s.results_count, s.slot, s.captured_at, s.check_url, s.target_id, a.app,
-    null
+  select s.day, {{list s}}, {{app a}}, found.rank, coalesce(s.absolute[found.rank], found.rank)::integer,
+    rank_outcome(found.rank, s.gap, s.reason), s.reason, s.depth, s.results_count, s.slot, s.captured_at,
+    s.check_url, s.target_id, a.app, null
   from list_daily(in_project, from_day, to_day) s
   join project_apps(in_project) a
     on case when a.store = s.store then s.slot < coalesce(a.ended_at, 'infinity') else false end
@@ -21,8 +14,8 @@ begin atomic
   where is_of(s.tags, s.location, in_tag, in_location)
   union all
   select i.day, i.store, 'keyword', i.keyword, null, null, i.location, i.location_code, i.language, i.tags,
-    i.weight, i.app_id, i.title, i.label, i.role, i.rank, null, 'imported', null, null, null, i.slot, null,
-    null, i.target_id, i.app, i.source
+    i.weight, {{app i}}, i.rank, null, 'imported', null, null, null, i.slot, null, null, i.target_id, i.app,
+    i.source
   from (
     select distinct on (h.target_id, h.app, h.day) h.* from imported_history h
     where h.project = in_project and h.day between from_day and to_day

@@ -5,12 +5,9 @@
 -- costs in a history of ten years. The stores are compared by a case, because the planner would join by an
 -- equation.
 create or replace view rank_history as
-select p.project, p.store, p.list, p.keyword, p.collection, p.category, p.location, p.location_code,
-  p.language, p.tags, p.weight,
-  a.app_id, a.title, a.label, a.role, (r.slot at time zone p.timezone)::date as day, r.slot, r.captured_at,
-  found.rank,
-  coalesce(r.absolute[found.rank], found.rank)::integer as absolute_rank, r.depth, r.results_count,
-  rank_outcome(found.rank, r.gap, r.reason) as outcome,
+select p.project, {{list p}}, {{app a}}, (r.slot at time zone p.timezone)::date as day, r.slot, r.captured_at,
+  found.rank, coalesce(r.absolute[found.rank], found.rank)::integer as absolute_rank, r.depth,
+  r.results_count, rank_outcome(found.rank, r.gap, r.reason) as outcome,
   r.reason, case when r.gap is null then p.check_url end as check_url, p.every, p.target_id, a.app,
   null::text as source
 from list_period p
@@ -24,19 +21,16 @@ join lateral (
   offset 0
 ) found on found.is_shown
 union all
-select p.project, p.store, p.list, p.keyword, p.collection, p.category, p.location, p.location_code,
-  p.language, p.tags, p.weight,
-  a.app_id, a.title, a.label, a.role, (s.slot at time zone p.timezone)::date, s.slot, null, null, null, null,
-  null, 'pending', null,
-  null, p.every, p.target_id, a.app, null
+select p.project, {{list p}}, {{app a}}, (s.slot at time zone p.timezone)::date, s.slot, null, null, null,
+  null, null, 'pending', null, null, p.every, p.target_id, a.app, null
 from pending_ranking s
 join list_period p on p.period_id = s.period_id
 join project_app a on a.project = p.project and a.store = p.store
   and s.slot < coalesce(a.ended_at, 'infinity')
 union all
 select i.project, i.store, 'keyword', i.keyword, null, null, i.location, i.location_code, i.language, i.tags,
-  i.weight, i.app_id, i.title, i.label, i.role, i.day, i.slot, null, i.rank, null, null, null, 'imported',
-  null, null, null, i.target_id, i.app, i.source
+  i.weight, {{app i}}, i.day, i.slot, null, i.rank, null, null, null, 'imported', null, null, null,
+  i.target_id, i.app, i.source
 from imported_history i;
 comment on view rank_history is
   'The rank of every app of a project on every keyword and chart of the project, at every slot that was '

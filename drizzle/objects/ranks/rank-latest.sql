@@ -4,12 +4,9 @@
 -- the planner expects one app of a project, and would join lists and apps first, and look the latest slot up
 -- for each app on each list. Where a condition names apps it may.
 create or replace view rank_latest as
-select k.project, k.store, k.list, k.keyword, k.collection, k.category, k.location, k.location_code,
-  k.language, k.tags, k.weight,
-  a.app_id, a.title, a.label, a.role, (r.slot at time zone k.timezone)::date as day, r.slot, r.captured_at,
-  found.rank,
-  coalesce(r.absolute[found.rank], found.rank)::integer as absolute_rank, r.depth, r.results_count,
-  rank_outcome(found.rank, r.gap, r.reason) as outcome,
+select k.project, {{list k}}, {{app a}}, (r.slot at time zone k.timezone)::date as day, r.slot, r.captured_at,
+  found.rank, coalesce(r.absolute[found.rank], found.rank)::integer as absolute_rank, r.depth,
+  r.results_count, rank_outcome(found.rank, r.gap, r.reason) as outcome,
   r.reason, case when r.gap is null then k.check_url end as check_url, k.every, k.target_id, a.app
 from list_period k
 cross join lateral (

@@ -1,18 +1,14 @@
 create or replace function rank_summary(
-  in_project text, from_day date, to_day date, in_unit text default null, in_tag text default null,
-  in_location text default null, in_enough numeric default 0.8
+  {{days}}, in_unit text default null, {{tagged}}, in_enough numeric default 0.8
 ) returns table (
-  begins date, store text, list text, keyword text, collection text, category text, location text,
-  location_code integer, language text, tags text[], weight double precision, app_id text, title text,
-  label text, role text, best_rank integer, best_day date, first_rank integer, first_day date,
+  begins date, {{list}}, {{app}}, best_rank integer, best_day date, first_rank integer, first_day date,
   average_rank numeric, latest_rank integer, latest_outcome text, latest_day date, change integer,
   days_ranked integer, days_measured integer, days_due integer, middle_rank integer, target_id integer,
   app integer
 ) language sql stable parallel safe
 begin atomic
-  select g.begins, l.store, l.list, l.keyword, l.collection, l.category, l.location, l.location_code,
-    l.language, l.tags, l.weight, a.app_id, a.title, a.label, a.role, g.best[1],
-    date '2000-01-01' + g.best[2], g.first[3], date '2000-01-01' + g.first[1],
+  select g.begins, {{list l}}, {{app a}}, g.best[1], date '2000-01-01' + g.best[2], g.first[3],
+    date '2000-01-01' + g.first[1],
     case when g.days_measured >= in_enough * g.days_due then g.average_rank end, g.latest[3],
       case when g.latest[3] is null then 'not_in_top' else 'ranked' end,
     date '2000-01-01' + g.latest[1], g.first[3] - g.latest[3], g.days_ranked, g.days_measured, g.days_due,
@@ -43,22 +39,16 @@ comment on function rank_summary is
   'average is null where less than in_enough of the days due were measured (four fifths, unless said). '
   'change is first against latest: ranks climbed, negative when it fell. With in_unit => ''week'' or '
   '''month'', one line for each, which begins says. First and latest are of measured days: null there is not '
-  'in the top; so is a null middle_rank, the median of the days that were measured. With a tag or a '
-  'location, what has it.';
+  'in the top; so is a null middle_rank, the median of the days that were measured. {{filter}}';
 
 create or replace function striking_distance(
-  in_project text, from_day date, to_day date, in_best integer default 4, in_worst integer default 20,
-  in_tag text default null, in_location text default null
+  {{days}}, in_best integer default 4, in_worst integer default 20, {{tagged}}
 ) returns table (
-  store text, list text, keyword text, collection text, category text, location text, location_code integer,
-  language text, tags text[], weight double precision, app_id text, title text, label text, role text,
-  rank integer, day date, rank_before integer, day_before date, change integer, direction text,
-  target_id integer, app integer
+  {{list}}, {{app}}, rank integer, day date, rank_before integer, day_before date, change integer,
+  direction text, target_id integer, app integer
 ) language sql stable parallel safe
 begin atomic
-  select r.store, r.list, r.keyword, r.collection, r.category, r.location, r.location_code, r.language,
-    r.tags, r.weight, r.app_id, r.title, r.label, r.role, r.latest_rank, r.latest_day, r.first_rank,
-    r.first_day, r.change,
+  select {{list r}}, {{app r}}, r.latest_rank, r.latest_day, r.first_rank, r.first_day, r.change,
     case when r.first_day = r.latest_day then null when r.first_rank is null or r.change > 0 then 'up'
       when r.change < 0 then 'down' else 'steady' end,
     r.target_id, r.app
@@ -68,4 +58,4 @@ end;
 comment on function striking_distance is
   'Where an app of a project stands from 4 to 20 (or other ranks) at its latest measurement in a range of '
   'days, and which way it goes since its first one there: up (also from not in the top), down or steady; '
-  'null when there is but one. With a tag or a location, on what has it.';
+  'null when there is but one. {{filter}}';

@@ -1,27 +1,18 @@
--- An array, so that a rank is looked up by its place, without a join.
-create or replace function rank_weights(in_curve text) returns double precision[]
-  language sql stable parallel safe
-return (
-  select array_agg(coalesce(w.weight, 0) order by place)
-  from generate_series(1, (select max(m.rank) from rank_weight m where m.curve = in_curve)) place
-  left join rank_weight w on w.curve = in_curve and w.rank = place
-);
-comment on function rank_weights is
-  'What each rank is worth by a curve of rank_weight, at the place of the rank; null when there is no such '
-  'curve.';
-
-create or replace function rank_weight_totals(in_curve text) returns double precision[]
-  language sql stable parallel safe
-return (
-  select array_agg(w.total order by w.rank)
+-- Arrays, so that a rank is looked up by its place, without a join.
+create or replace function rank_weights(in_curve text)
+returns table (weights double precision[], totals double precision[]) language sql stable parallel safe
+begin atomic
+  select array_agg(w.weight order by w.place), array_agg(w.total order by w.place)
   from (
-    select u.rank, sum(u.weight) over (order by u.rank) as total
-    from unnest(rank_weights(in_curve)) with ordinality u (weight, rank)
-  ) w
-);
-comment on function rank_weight_totals is
-  'What the ranks from 1 to each rank are worth together, at the place of the rank; null when there is no '
-  'such curve.';
+    select place, coalesce(w.weight, 0) as weight, sum(coalesce(w.weight, 0)) over (order by place) as total
+    from generate_series(1, (select max(m.rank) from rank_weight m where m.curve = in_curve)) place
+    left join rank_weight w on w.curve = in_curve and w.rank = place
+  ) w;
+end;
+comment on function rank_weights is
+  'What each rank is worth by a curve of rank_weight, at the place of the rank, and what the ranks up to it '
+  'are worth together; null when there is no such curve.';
+
 -- Of two parts, so that the first is inlined: a hole is rare.
 create or replace function holes_worth(in_app_ids integer[], in_weights double precision[])
   returns double precision
@@ -37,7 +28,7 @@ return in_totals[case when cardinality(in_app_ids) > cardinality(in_totals) then
     else cardinality(in_app_ids) end]
   - case when 0 = any(in_app_ids) then holes_worth(in_app_ids, in_weights) else 0 end;
 comment on function places_worth is
-  'What the places of a measurement weigh together, by rank_weights and rank_weight_totals; null of a gap.';
+  'What the places of a measurement weigh together, by rank_weights; null of a gap.';
 
 comment on table rank_weight is
   'What a rank is worth, by curve. Visibility is Σ keyword weight × weight(rank) / Σ keyword weight × '

@@ -1,9 +1,7 @@
 create or replace view ranked_apps as
-select p.project, p.store, p.list, p.keyword, p.collection, p.category, p.location, p.location_code,
-  p.language, p.tags, p.weight,
-  (r.slot at time zone p.timezone)::date as day, r.slot, r.captured_at, found.rank::integer as rank,
-  coalesce(r.absolute[found.rank], found.rank)::integer as absolute_rank, a.app_id, a.title, a.developer,
-    r.depth, p.target_id, a.id as app
+select p.project, {{list p}}, (r.slot at time zone p.timezone)::date as day, r.slot, r.captured_at,
+  found.rank::integer as rank, coalesce(r.absolute[found.rank], found.rank)::integer as absolute_rank,
+  a.app_id, a.title, a.developer, r.depth, p.target_id, a.id as app
 from list_period p
 join ranking_row r on r.target_id = p.target_id
   and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, r.slot, r.gap)

@@ -1,10 +1,8 @@
 -- `ranking` is joined at the top, by target and slot: a filter on `slot` opens only the partitions that it
 -- leaves.
 create or replace view ranking_slot as
-select p.project, p.store, p.list, p.keyword, p.collection, p.category, p.location, p.location_code,
-  p.language, p.tags, p.weight,
-  (r.slot at time zone p.timezone)::date as day, r.slot, r.captured_at, r.gap, r.reason, r.depth,
-    r.results_count,
+select p.project, {{list p}}, (r.slot at time zone p.timezone)::date as day, r.slot, r.captured_at, r.gap,
+  r.reason, r.depth, r.results_count,
   case when r.gap is null then p.check_url end as check_url, r.app_ids, r.absolute, p.every, p.target_id
 from list_period p
 join ranking_row r on r.target_id = p.target_id

@@ -1,42 +1,30 @@
 -- The number of the day stands before the apps, so that `min` and `max` take the first and the last day.
-create or replace function list_ends(
-  in_project text, from_day date, to_day date, in_tag text default null, in_location text default null
-) returns table (
-  store text, list text, keyword text, collection text, category text, location text, location_code integer,
-  language text, tags text[], weight double precision, target_id integer, first_day date, last_day date,
-  first_ids integer[], last_ids integer[]
+create or replace function list_ends({{days}}, {{tagged}}) returns table (
+  {{list}}, target_id integer, first_day date, last_day date, first_ids integer[], last_ids integer[]
 ) language sql stable parallel safe
 begin atomic
-  select e.store, e.list, e.keyword, e.collection, e.category, e.location, e.location_code, e.language,
-    e.tags, e.weight, e.target_id, date '2000-01-01' + e.first[1], date '2000-01-01' + e.last[1], e.first[2:],
+  select {{list e}}, e.target_id, date '2000-01-01' + e.first[1], date '2000-01-01' + e.last[1], e.first[2:],
     e.last[2:]
   from (
-    select d.store, d.list, d.keyword, d.collection, d.category, d.location, d.location_code, d.language,
-      d.tags, d.weight, d.target_id, min(array_prepend(d.day - date '2000-01-01', d.app_ids)) as first,
+    select {{list d}}, d.target_id, min(array_prepend(d.day - date '2000-01-01', d.app_ids)) as first,
       max(array_prepend(d.day - date '2000-01-01', d.app_ids)) as last
     from list_daily(in_project, from_day, to_day) d
     where d.gap is null and is_of(d.tags, d.location, in_tag, in_location)
-    group by d.store, d.list, d.keyword, d.collection, d.category, d.location, d.location_code, d.language,
-      d.tags, d.weight, d.target_id
+    group by {{list d}}, d.target_id
   ) e;
 end;
 comment on function list_ends is
   'The first and the last measurement of each keyword and chart of a project in a range of days, as apps by '
-  'rank. With a tag or a location, of what has it.';
+  'rank. {{filter}}';
 
-create or replace function top_holders(
-  in_project text, from_day date, to_day date, in_top integer default 10, in_tag text default null,
-  in_location text default null
-) returns table (
-  store text, list text, keyword text, collection text, category text, location text, location_code integer,
-  language text, tags text[], weight double precision, rank integer, app_id text, title text, developer text,
-  role text, rank_before integer, is_new boolean, day date, day_before date, target_id integer, app integer
+create or replace function top_holders({{days}}, in_top integer default 10, {{tagged}}) returns table (
+  {{list}}, rank integer, app_id text, title text, developer text, role text, rank_before integer,
+  is_new boolean, day date, day_before date, target_id integer, app integer
 ) language sql stable parallel safe
 begin atomic
-  select e.store, e.list, e.keyword, e.collection, e.category, e.location, e.location_code, e.language,
-    e.tags, e.weight, h.rank::integer, n.app_id, n.title, n.developer, a.role,
-    array_position(e.first_ids, h.app),
-    coalesce(array_position(e.first_ids, h.app) > in_top, true), e.last_day, e.first_day, e.target_id, h.app
+  select {{list e}}, h.rank::integer, n.app_id, n.title, n.developer, a.role,
+    array_position(e.first_ids, h.app), coalesce(array_position(e.first_ids, h.app) > in_top, true),
+    e.last_day, e.first_day, e.target_id, h.app
   from list_ends(in_project, from_day, to_day, in_tag, in_location) e
   cross join lateral unnest(e.last_ids[:in_top]) with ordinality h (app, rank)
   join app_name n on n.app = h.app
@@ -45,13 +33,9 @@ end;
 comment on function top_holders is
   'Who holds the top 10 (or another) of each keyword and chart at its last measurement in a range of days, '
   'watched or not, and who is new there since the first one: rank_before is the rank then, null when it was '
-  'not among those looked at. role is null for an app that the project does not watch. With a tag or a '
-  'location, of what has it.';
+  'not among those looked at. role is null for an app that the project does not watch. {{filter}}';
 
-create or replace function unwatched_apps(
-  in_project text, from_day date, to_day date, in_top integer default 10, in_tag text default null,
-  in_location text default null
-) returns table (
+create or replace function unwatched_apps({{days}}, in_top integer default 10, {{tagged}}) returns table (
   store text, list text, app_id text, title text, developer text, lists integer, lists_measured integer,
   share numeric, best_rank integer, average_rank numeric, lists_before integer, keywords text[], app integer
 ) language sql stable parallel safe
@@ -79,4 +63,4 @@ comment on function unwatched_apps is
   'The apps that a project does not watch and that hold a place in the top 10 (or another) of its keywords '
   '(and apart from them of its charts), at the last measurement of each in a range of days: on how many, of '
   'how many that were measured, in percent; on how many of these at the first measurement; and three '
-  'keywords on which they stand best. With a tag or a location, over what has it.';
+  'keywords on which they stand best. {{filter}}';

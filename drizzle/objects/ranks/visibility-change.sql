@@ -2,7 +2,7 @@
 -- were, and places beyond the depth of either span count in neither. App 0 is everybody; a rank that is none
 -- is 32767. `first` is apart from the curve, which else would be sorted with each row.
 create or replace function compared_ranks(
-  in_project text, from_day date, to_day date, in_curve text, in_tag text, in_location text, in_days integer
+  {{days}}, in_curve text, in_tag text, in_location text, in_days integer
 ) returns table (
   store text, list text, target_id integer, app integer, due bigint, depth integer, rank_before integer,
   rank_after integer, most double precision, worth_before double precision, worth_after double precision,
@@ -10,8 +10,7 @@ create or replace function compared_ranks(
 ) language sql stable parallel safe
 begin atomic
   with curve as materialized (
-    select w.weights, w.weights[1] as first, rank_weight_totals(in_curve) as totals
-    from (select rank_weights(in_curve) as weights) w
+    select w.*, w.weights[1] as first from rank_weights(in_curve) w
   ), span as (
     select b.*, false as is_after from list_daily(in_project, from_day - in_days + 1, from_day) b
     union all
@@ -62,14 +61,12 @@ comment on function compared_ranks is
   'to the depth of both, and what it weighs; and how many were due in both.';
 
 create or replace function visibility_change(
-  in_project text, from_day date, to_day date, in_curve text default 'reciprocal', in_tag text default null,
-  in_location text default null, in_top integer default 10, in_days integer default 1,
-  in_enough numeric default 0
+  {{days}}, in_curve text default 'reciprocal', {{tagged}}, in_top integer default 10,
+  in_days integer default 1, in_enough numeric default 0
 ) returns table (
-  store text, list text, app_id text, title text, label text, role text, visibility_before numeric,
-  visibility_after numeric, change numeric, share_before numeric, share_after numeric, share_change numeric,
-  top_before integer, top_after integer, average_rank_before numeric, average_rank_after numeric,
-  compared integer, due integer, app integer
+  store text, list text, {{app}}, visibility_before numeric, visibility_after numeric, change numeric,
+  share_before numeric, share_after numeric, share_change numeric, top_before integer, top_after integer,
+  average_rank_before numeric, average_rank_after numeric, compared integer, due integer, app integer
 ) language sql stable parallel safe
 begin atomic
   with sums as (
@@ -118,21 +115,16 @@ comment on function visibility_change is
   'on both; with in_enough => 0.8 nothing is compared where that is less than four fifths. With in_days => '
   '7, the week up to from_day against the week up to to_day: each keyword by its mean over the days that '
   'were measured, and its middle rank. One line has role rest, for everybody who is not watched. The curve '
-  'is one of rank_weight. With a tag or a location, over what has it. visibility_movers says which keywords '
-  'made the change.';
+  'is one of rank_weight. {{filter}} visibility_movers says which keywords made the change.';
 
 create or replace function visibility_movers(
-  in_project text, from_day date, to_day date, in_curve text default 'reciprocal', in_tag text default null,
-  in_location text default null, in_days integer default 1
+  {{days}}, in_curve text default 'reciprocal', {{tagged}}, in_days integer default 1
 ) returns table (
-  store text, list text, keyword text, collection text, category text, location text, location_code integer,
-  language text, tags text[], weight double precision, app_id text, title text, label text, role text,
-  rank_before integer, rank_after integer, points numeric, share_points numeric, target_id integer,
-  app integer
+  {{list}}, {{app}}, rank_before integer, rank_after integer, points numeric, share_points numeric,
+  target_id integer, app integer
 ) language sql stable parallel safe
 begin atomic
-  select l.store, l.list, l.keyword, l.collection, l.category, l.location, l.location_code, l.language,
-    l.tags, l.weight, a.app_id, a.title, a.label, a.role, c.rank_before, c.rank_after,
+  select {{list l}}, {{app a}}, c.rank_before, c.rank_after,
     (100 * (c.worth_after - c.worth_before) / nullif(sum(c.most) over w, 0))::numeric,
     (100 * (c.worth_after / nullif(sum(c.everybody_after) over w, 0)
       - c.worth_before / nullif(sum(c.everybody_before) over w, 0)))::numeric,
@@ -145,19 +137,15 @@ end;
 comment on function visibility_movers is
   'The keywords and charts that made what visibility_change says: one line for each app on each that both '
   'days have measured, with its rank on both (of several days the middle one) and its part of the change of '
-  'visibility and of share of voice, in points. The parts add up to the change. With a tag or a location, '
-  'over what has it.';
+  'visibility and of share of voice, in points. The parts add up to the change. {{filter}}';
 
-create or replace function extreme_days(
-  in_project text, from_day date, to_day date, in_tag text default null, in_location text default null
-) returns table (
-  store text, list text, app_id text, title text, label text, role text, best_day date, best numeric,
-  worst_day date, worst numeric, moved_most_on date, moved_by numeric, app integer
+create or replace function extreme_days({{days}}, {{tagged}}) returns table (
+  store text, list text, {{app}}, best_day date, best numeric, worst_day date, worst numeric,
+  moved_most_on date, moved_by numeric, app integer
 ) language sql stable parallel safe
 begin atomic
-  select v.store, v.list, v.app_id, v.title, v.label, v.role,
-    (array_agg(v.day order by v.visibility desc, v.day))[1], max(v.visibility),
-    (array_agg(v.day order by v.visibility, v.day))[1], min(v.visibility),
+  select v.store, v.list, {{app v}}, (array_agg(v.day order by v.visibility desc, v.day))[1],
+    max(v.visibility), (array_agg(v.day order by v.visibility, v.day))[1], min(v.visibility),
     (array_agg(v.day order by abs(c.change) desc nulls last, v.day) filter (where c.change is not null))[1],
     (array_agg(c.change order by abs(c.change) desc nulls last, v.day))[1], v.app
   from visibility(in_project, from_day, to_day, in_tag => in_tag, in_location => in_location) v
@@ -168,9 +156,8 @@ begin atomic
       in_location => in_location, in_enough => 0.8) m
   ) c on c.day = v.day and c.app = v.app and c.list = v.list
   where v.visibility is not null
-  group by v.store, v.list, v.app_id, v.title, v.label, v.role, v.app;
+  group by v.store, v.list, {{app v}}, v.app;
 end;
 comment on function extreme_days is
   'The best and the worst day of each app by visibility, and the day on which it moved most, in points like '
-  'for like: days of which less than four fifths were measured are none of these. With a tag or a location, '
-  'over what has it.';
+  'for like: days of which less than four fifths were measured are none of these. {{filter}}';

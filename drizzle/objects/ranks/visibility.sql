@@ -3,16 +3,14 @@
 -- found, and `any` says that it is not at half the cost of array_position. The members are a lateral, so that
 -- they are joined to each list, and in `case`, which the planner takes for half of the rows.
 create or replace function standing_sums(
-  in_project text, from_day date, to_day date, in_curve text, in_tag text, in_location text
+  {{days}}, in_curve text, in_tag text, in_location text
 ) returns table (
   day date, store text, is_chart boolean, member integer, lines integer, measured integer,
   most double precision, worth double precision, everybody double precision, bands integer[],
   best_rank integer, average_rank numeric
 ) language sql stable parallel safe
 begin atomic
-  with curve as (
-    select rank_weights(in_curve) as weights, rank_weight_totals(in_curve) as totals
-  )
+  with curve as (select * from rank_weights(in_curve))
   select s.day, s.store, s.is_chart, s.member, count(*)::integer,
     count(*) filter (where s.is_measured)::integer,
     sum(s.weight) filter (where s.is_measured) * (select weights[1] from curve),
@@ -43,13 +41,12 @@ comment on function standing_sums is
   'cohort of project_cohorts, and for everybody (0), how many lists, and what they weigh.';
 
 create or replace function standings(
-  in_project text, from_day date, to_day date, in_curve text default 'reciprocal', in_tag text default null,
-  in_location text default null, in_enough numeric default 0.8
+  {{days}}, in_curve text default 'reciprocal', {{tagged}}, in_enough numeric default 0.8
 ) returns table (
-  day date, store text, list text, app_id text, title text, label text, role text, is_enough boolean,
-  visibility numeric, share numeric, measured_share numeric, due integer, measured integer, ranked integer,
-  top_1 integer, top_2_3 integer, top_4_10 integer, top_11_30 integer, top_31_100 integer, beyond integer,
-  not_measured integer, best_rank integer, average_rank numeric, app integer
+  day date, store text, list text, {{app}}, is_enough boolean, visibility numeric, share numeric,
+  measured_share numeric, due integer, measured integer, ranked integer, top_1 integer, top_2_3 integer,
+  top_4_10 integer, top_11_30 integer, top_31_100 integer, beyond integer, not_measured integer,
+  best_rank integer, average_rank numeric, app integer
 ) language sql stable parallel safe
 begin atomic
   with sums as (select * from standing_sums(in_project, from_day, to_day, in_curve, in_tag, in_location)),
@@ -85,17 +82,15 @@ comment on function standings is
   'where less than in_enough of what was due was measured; the counts are of what was.';
 
 create or replace function visibility(
-  in_project text, from_day date, to_day date, in_curve text default 'reciprocal', in_tag text default null,
-  in_location text default null, in_enough numeric default 0.8
+  {{days}}, in_curve text default 'reciprocal', {{tagged}}, in_enough numeric default 0.8
 ) returns table (
-  day date, store text, list text, app_id text, title text, label text, role text, visibility numeric,
-  measured_share numeric, due integer, measured integer, ranked integer, top_1 integer, top_3 integer,
-  top_10 integer, top_30 integer, top_100 integer, beyond integer, not_measured integer, best_rank integer,
-  average_rank numeric, app integer
+  day date, store text, list text, {{app}}, visibility numeric, measured_share numeric, due integer,
+  measured integer, ranked integer, top_1 integer, top_3 integer, top_10 integer, top_30 integer,
+  top_100 integer, beyond integer, not_measured integer, best_rank integer, average_rank numeric, app integer
 ) language sql stable parallel safe
 begin atomic
-  select s.day, s.store, s.list, s.app_id, s.title, s.label, s.role, s.visibility, s.measured_share, s.due,
-    s.measured, e.ranked, e.top_1, e.top_3, e.top_3 + e.top_4_10, e.top_3 + e.top_4_10 + e.top_11_30,
+  select s.day, s.store, s.list, {{app s}}, s.visibility, s.measured_share, s.due, s.measured, e.ranked,
+    e.top_1, e.top_3, e.top_3 + e.top_4_10, e.top_3 + e.top_4_10 + e.top_11_30,
     e.top_3 + e.top_4_10 + e.top_11_30 + e.top_31_100, e.beyond, s.not_measured, e.best_rank, e.average_rank,
     s.app
   from standings(in_project, from_day, to_day, in_curve, in_tag, in_location, in_enough) s
@@ -113,18 +108,15 @@ comment on function visibility is
   'curve is one of rank_weight. Beside it how many keywords were due, measured, ranked, in the top 1, 3, 10, '
   '30 and 100 (each with those above it), measured and beyond 100 or not in the top, and not measured. Where '
   'less than in_enough of the day was measured (four fifths, unless said), all but what was measured is '
-  'null: such a day is no worst and no best. With a tag or a location, over what has it. To compare days ask '
-  'visibility_change.';
+  'null: such a day is no worst and no best. {{filter}} To compare days ask visibility_change.';
 
 create or replace function share_of_voice(
-  in_project text, from_day date, to_day date, in_curve text default 'reciprocal', in_tag text default null,
-  in_location text default null, in_enough numeric default 0.8
+  {{days}}, in_curve text default 'reciprocal', {{tagged}}, in_enough numeric default 0.8
 ) returns table (
-  day date, store text, list text, app_id text, title text, label text, role text, share numeric,
-  measured_share numeric, app integer
+  day date, store text, list text, {{app}}, share numeric, measured_share numeric, app integer
 ) language sql stable parallel safe
 begin atomic
-  select s.day, s.store, s.list, s.app_id, s.title, s.label, s.role, s.share, s.measured_share, s.app
+  select s.day, s.store, s.list, {{app s}}, s.share, s.measured_share, s.app
   from standings(in_project, from_day, to_day, in_curve, in_tag, in_location, in_enough) s;
 end;
 comment on function share_of_voice is
@@ -132,26 +124,21 @@ comment on function share_of_voice is
   'the same measurements, in percent. One line for each app of the project, own or competitor, and one with '
   'role rest for everybody else; they add up to 100 in each store, for keywords and apart from them for '
   'charts. measured_share says how much of what was due was measured; share is null where that is less than '
-  'in_enough (four fifths, unless said). The curve is one of rank_weight. With a tag or a location, over '
-  'what has it. To compare days ask visibility_change.';
+  'in_enough (four fifths, unless said). The curve is one of rank_weight. {{filter}} To compare days ask '
+  'visibility_change.';
 
 -- Of `in_unit` one of the two halves is left: it is a constant where the function is inlined.
-create or replace function rank_distribution(
-  in_project text, from_day date, to_day date, in_tag text default null, in_location text default null,
-  in_unit text default null
-) returns table (
-  day date, store text, list text, app_id text, title text, label text, role text, top_1 integer,
-  top_2_3 integer, top_4_10 integer, top_11_30 integer, top_31_100 integer, beyond integer,
-  not_measured integer, app integer
+create or replace function rank_distribution({{days}}, {{tagged}}, in_unit text default null) returns table (
+  day date, store text, list text, {{app}}, top_1 integer, top_2_3 integer, top_4_10 integer,
+  top_11_30 integer, top_31_100 integer, beyond integer, not_measured integer, app integer
 ) language sql stable parallel safe
 begin atomic
-  select s.day, s.store, s.list, s.app_id, s.title, s.label, s.role, s.top_1, s.top_2_3, s.top_4_10,
-    s.top_11_30, s.top_31_100, s.beyond, s.not_measured, s.app
+  select s.day, s.store, s.list, {{app s}}, s.top_1, s.top_2_3, s.top_4_10, s.top_11_30, s.top_31_100,
+    s.beyond, s.not_measured, s.app
   from standings(in_project, from_day, to_day, in_tag => in_tag, in_location => in_location) s
   where in_unit is null and s.app is not null
   union all
-  select r.begins, r.store, r.list, r.app_id, r.title, r.label, r.role,
-    count(*) filter (where r.middle_rank = 1)::integer,
+  select r.begins, r.store, r.list, {{app r}}, count(*) filter (where r.middle_rank = 1)::integer,
     count(*) filter (where r.middle_rank between 2 and 3)::integer,
     count(*) filter (where r.middle_rank between 4 and 10)::integer,
     count(*) filter (where r.middle_rank between 11 and 30)::integer,
@@ -160,11 +147,10 @@ begin atomic
     count(*) filter (where r.days_measured = 0)::integer, r.app
   from rank_summary(in_project, from_day, to_day, in_unit, in_tag, in_location) r
   where in_unit is not null
-  group by r.begins, r.store, r.list, r.app_id, r.title, r.label, r.role, r.app;
+  group by r.begins, r.store, r.list, {{app r}}, r.app;
 end;
 comment on function rank_distribution is
   'On how many keywords (and apart from them charts) each app of a project stands where, by day: ranks 1, 2 '
   'to 3, 4 to 10, 11 to 30, 31 to 100, beyond (measured, and beyond 100 or not in the top), and not '
   'measured. They add up to what was due. With in_unit => ''week'' or ''month'', by the middle rank of each '
-  'over the days that were measured, where day is the first one of each. With a tag or a location, over what '
-  'has it.';
+  'over the days that were measured, where day is the first one of each. {{filter}}';

@@ -129,16 +129,16 @@ begin atomic
     array(select distinct o.name from spoken o
       where o.store = p.store and o.language = p.language and o.role = 'own' order by 1),
     p.keywords, p.own_ranked, p.competitors_ranked, p.missed
-  from place p
-  where p.missed > 0 and p.own_ranked = 0
+  from place p where p.missed > 0 and p.own_ranked = 0
   union all
-  select c.store, c.language, null, g.gap, c.names, c.own_names, c.keywords, c.own_ranked,
+  select c.store, c.language, null, c.gap, c.names, c.own_names, c.keywords, c.own_ranked,
     c.competitors_ranked, c.missed
   from (
     select s.store, s.language,
       array_agg(distinct s.name order by s.name) filter (where s.role = 'competitor') as names,
       coalesce(array_agg(distinct s.name order by s.name) filter (where s.role = 'own'), '{}') as own_names,
-      p.keywords, p.own_ranked, p.competitors_ranked, p.missed
+      case when bool_and(s.role <> 'own') then 'not_in_listing' when p.keywords = 0 then 'not_followed' end
+        as gap, p.keywords, p.own_ranked, p.competitors_ranked, p.missed
     from spoken s
     cross join lateral (
       select coalesce(sum(o.keywords), 0)::integer as keywords,
@@ -149,11 +149,7 @@ begin atomic
     ) p
     group by s.store, s.language, p.keywords, p.own_ranked, p.competitors_ranked, p.missed
   ) c
-  cross join lateral (
-    select case when c.own_names = '{}' then 'not_in_listing'
-      when c.keywords = 0 then 'not_followed' end as gap
-  ) g
-  where c.names is not null and g.gap is not null and in_location is null;
+  where c.names is not null and c.gap is not null and in_location is null;
 end;
 comment on function localization_gaps is
   'Where competitors are and a project is not, by the latest measurements of a range of days. By language of '

@@ -58,8 +58,7 @@ begin atomic
   ), rating as (
     select r.app, (array_agg(r.rating order by r.day desc) filter (where r.day < in_day))[1] as before,
       (array_agg(r.rating order by r.day desc) filter (where r.day >= in_day))[1] as after
-    from ratings_daily(in_project, in_day - in_days, in_day + in_days - 1) r
-    group by r.app
+    from ratings_daily(in_project, in_day - in_days, in_day + in_days - 1) r group by r.app
   )
   select s.store, {{app s}}, g.lists,
     case g.lists when 'added' then s.added when 'removed' then s.removed end, count(*)::integer,
@@ -74,8 +73,7 @@ begin atomic
     avg(abs(coalesce(array_position(e.ids_before, s.app), c.depth + 1)
       - coalesce(array_position(e.ids_after, s.app), c.depth + 1))) filter (where c.is_ranked),
     avg(e.moved), max(r.before), max(r.after), s.app
-  from subject s
-  join compared c on c.app = s.app
+  from subject s join compared c on c.app = s.app
   join ends e on e.target_id = c.target_id
   cross join lateral (
     select 'all' as lists

@@ -2,6 +2,7 @@
  * Sessions of the server, each with a client of the driver of its own. One that is lost takes no statement
  * any more, and the pool goes on with another one.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import pLimit from 'p-limit'
 import {
   CLOSE_TIMEOUT_S,
@@ -26,6 +27,7 @@ export interface PoolLoad {
 export function createPool(options: ClientOptions & { readonly max: number }, observer?: SqlRunner) {
   const limit = pLimit(options.max)
   const links = new Set<Link>()
+  const underWay = new Set<Promise<unknown>>()
   const idle: Link[] = []
   let statements = 0
   let isClosed = false
@@ -38,8 +40,8 @@ export function createPool(options: ClientOptions & { readonly max: number }, ob
     links.add(link)
     return link
   }
-  const use = <T>(work: (link: Link) => Promise<T>): Promise<T> =>
-    limit(async () => {
+  const use = async <T>(work: (link: Link) => Promise<T>): Promise<T> => {
+    const done = limit(async () => {
       const link = take()
       statements += 1
       try {
@@ -48,6 +50,13 @@ export function createPool(options: ClientOptions & { readonly max: number }, ob
         idle.push(link)
       }
     })
+    underWay.add(done)
+    try {
+      return await done
+    } finally {
+      underWay.delete(done)
+    }
+  }
   return {
     sql: createRunner((rendered, how) => use(async (link) => link.send(rendered, how))),
     begin: ((work, transaction) =>
@@ -55,7 +64,9 @@ export function createPool(options: ClientOptions & { readonly max: number }, ob
     load: (): PoolLoad => ({ statements, waiting: limit.pendingCount }),
     close: async (): Promise<void> => {
       isClosed = true
-      await Promise.all([...links].map((link) => link.end(CLOSE_TIMEOUT_S)))
+      // A transaction under way still needs its COMMIT, which a client that is ended refuses.
+      await Promise.race([Promise.allSettled(underWay), sleep(CLOSE_TIMEOUT_S * 1000, null, { ref: false })])
+      await Promise.all([...links].map((link) => link.end(underWay.size === 0 ? CLOSE_TIMEOUT_S : 0)))
     },
   }
 }

@@ -92,7 +92,8 @@ export class Link {
     this.#refusal = new UnavailableError(`The session of this transaction has ended: ${reason}`, {
       cause: error,
     })
-    this.#reject(error)
+    // In a moment: what a statement under way says tells more than that its connection has closed.
+    setImmediate(this.#reject, error)
     this.#onLost()
     void this.end(0)
   }
@@ -102,7 +103,8 @@ export class Link {
     // Without Promise.race, which would keep the outcome of each for as long as the session lives.
     return new Promise((resolve, reject) => {
       this.#reject = reject
-      transaction.then(resolve, reject)
+      // A refusal says no more than what the session has ended with.
+      transaction.then(resolve, (error) => reject(error === this.#refusal ? error.cause : error))
     })
   }
 
@@ -150,19 +152,28 @@ async function beginAndCommit<T>(
     return query
   }
   const snapshot = options.isReadOnlySnapshot ? ' isolation level repeatable read read only' : ''
-  await say(run, `begin${snapshot}`)
-  const end = (command: string) => {
+  await say(run, `begin${snapshot}`).catch((error) => {
+    link.lose(error)
+    throw error
+  })
+  // A session whose transaction has not ended for sure takes no other one.
+  const end = async (command: string) => {
     isOver = true
-    return say(link.send.bind(link), command)
+    return say(link.send.bind(link), command).catch((error) => {
+      link.lose(error)
+      throw error
+    })
   }
   const result = await runScope(run, (tx) => {
     setLimits(tx, options)
     return work(tx)
   }).catch(async (error) => {
-    await end('rollback')
+    await end('rollback').catch(() => {})
     throw error
   })
-  await end('commit')
+  const { command } = await end('commit')
+  if (command !== 'COMMIT')
+    throw new Error('A statement that nobody awaited has failed: nothing was committed.')
   return result
 }
 
@@ -185,8 +196,9 @@ async function runScope<T>(run: Run, work: (tx: Transaction) => Promise<T>, dept
     try {
       return await runScope(run, inner, depth + 1)
     } catch (error) {
-      // Of a session that is lost, all is rolled back.
-      await say(run, `rollback to at_${depth}`).catch(() => {})
+      await say(run, `rollback to at_${depth}`).catch((still) => {
+        failure ??= still
+      })
       throw error
     }
   }
@@ -199,7 +211,7 @@ async function runScope<T>(run: Run, work: (tx: Transaction) => Promise<T>, dept
   throw failure
 }
 
-async function say(run: Run, text: string): Promise<unknown> {
+async function say(run: Run, text: string): Promise<{ readonly command: string }> {
   return run({ text, values: [] }, { simple: true })
 }
 

@@ -366,3 +366,37 @@ test('nothing but the dump of an embedded server begins a transaction of the dri
     ['src/embedded/restore.ts', 'await session`begin read write`'],
   ])
 })
+
+test('a transaction that cannot connect says why', async () => {
+  const nobody = openDatabase('postgres://storerank:secret@127.0.0.1:1/storerank')
+  await assert.rejects(
+    nobody.begin((tx) => tx`select`),
+    { code: 'ECONNREFUSED' },
+  )
+  await nobody.close()
+})
+
+test('what is under way when its connections are closed is committed, and nothing begins any more', async () => {
+  const own = openDatabase(database.url)
+  let closing: Promise<void> | undefined
+  await own.begin(async (tx) => {
+    await tx`insert into fact values ('first')`
+    closing = own.close()
+    await assert.rejects(own.sql`select`.then(), { code: 'CONNECTION_ENDED' })
+    await tx`insert into fact values ('second')`
+  })
+  await closing
+  assert.deepEqual(await facts(), ['first', 'second'])
+})
+
+test('a statement that nobody awaited and that failed is no commit', async (t) => {
+  const own = openDatabase(database.url)
+  t.after(() => own.close())
+  const begun = own.begin(async (tx) => {
+    await tx`insert into fact values ('first')`
+    tx`select 1 / 0`.catch(() => {})
+  })
+  await assert.rejects(begun, /nothing was committed/)
+  assert.deepEqual(await facts(), [])
+  assert.deepEqual([...(await own.sql<{ one: number }[]>`select 1 as one`)], [{ one: 1 }])
+})

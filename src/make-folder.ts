@@ -1,5 +1,6 @@
-import { mkdir, stat } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { mkdir, mkdtemp, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 
 /**
  * Makes a folder and those above it, by one at a time: Node's recursive `mkdir` never ends where a file
@@ -15,5 +16,15 @@ export async function makeFolder(folder: string, isParentMade = false): Promise<
     if (code !== 'ENOENT' || isParentMade) throw error
     await makeFolder(dirname(folder))
     await makeFolder(folder, true)
+  }
+}
+
+/** Works in a folder that is removed afterwards. Node has `mkdtempDisposable` only from 24.4 on. */
+export async function inTemporaryFolder<T>(name: string, work: (folder: string) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), `storerank-${name}-`))
+  try {
+    return await work(folder)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
   }
 }

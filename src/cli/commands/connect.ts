@@ -1,9 +1,8 @@
 /** psql on the database in use, or what any other client needs. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempDisposable } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { inTemporaryFolder } from '../../make-folder.ts'
 import { type CommandContext, command, flag } from '../command.ts'
 import { database, writePassFile } from '../database-session.ts'
 import { verbatim } from '../document.ts'
@@ -23,14 +22,15 @@ export const connect = command({
       // A password file of ours would be gone when this command ends.
       return { parts: [verbatim(`psql "${embedded?.psqlUrl ?? hidePassword(own)}"`)] }
     }
-    await using folder = await mkdtempDisposable(join(tmpdir(), 'storerank-connect-'))
-    // psql reads the password from a file, so that no list of processes shows it. A socket needs none.
-    const hasPassword = URL.canParse(own) && new URL(own).password !== ''
-    const ownUrl = hasPassword ? await writePassFile(own, join(folder.path, 'pgpass')) : own
-    const psql = spawn('psql', [embedded?.psqlUrl ?? ownUrl], { stdio: 'inherit' })
-    const [code] = await Promise.race([once(psql, 'close'), once(psql, 'error').then(() => [null])])
-    if (code === null) await explain(embedded?.psqlUrl ?? null, context)
-    return code ?? 0
+    return inTemporaryFolder('connect', async (folder) => {
+      // psql reads the password from a file, so that no list of processes shows it. A socket needs none.
+      const hasPassword = URL.canParse(own) && new URL(own).password !== ''
+      const ownUrl = hasPassword ? await writePassFile(own, join(folder, 'pgpass')) : own
+      const psql = spawn('psql', [embedded?.psqlUrl ?? ownUrl], { stdio: 'inherit' })
+      const [code] = await Promise.race([once(psql, 'close'), once(psql, 'error').then(() => [null])])
+      if (code === null) await explain(embedded?.psqlUrl ?? null, context)
+      return code ?? 0
+    })
   },
 })
 

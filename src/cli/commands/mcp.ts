@@ -4,8 +4,7 @@
  * Nothing here buys anything: that is the runners', within the budgets.
  */
 import { once } from 'node:events'
-import { mkdtempDisposable, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { Server } from '@modelcontextprotocol/sdk/server/index.js'
@@ -15,6 +14,7 @@ import packageJson from '../../../package.json' with { type: 'json' }
 import { openDatabase, type SqlRunner } from '../../db/database.ts'
 import { ConfigurationError } from '../../errors.ts'
 import { redactSecrets, toPrintable } from '../../log.ts'
+import { inTemporaryFolder } from '../../make-folder.ts'
 import { describeTrouble } from '../../trouble.ts'
 import { type Command, type CommandContext, command, flag, type Offer, type Parameter } from '../command.ts'
 import { database } from '../database-session.ts'
@@ -133,10 +133,11 @@ function toTool(command: Command, offer: Offer, url: string, context: CommandCon
     const options = { ...given, ...fixed }
     if (textOf === undefined) return runCommand(command, options, own)
     // What stands in files for a person is a text for an assistant, which has none here.
-    await using folder = await mkdtempDisposable(join(tmpdir(), 'storerank-mcp-'))
-    const file = join(folder.path, 'text.csv')
-    await writeFile(file, String(input.text), { mode: 0o600 })
-    return await runCommand(command, { ...options, [textOf]: [file] }, own)
+    return inTemporaryFolder('mcp', async (folder) => {
+      const file = join(folder, 'text.csv')
+      await writeFile(file, String(input.text), { mode: 0o600 })
+      return runCommand(command, { ...options, [textOf]: [file] }, own)
+    })
   })
 }
 

@@ -149,16 +149,25 @@ export async function sumRows(
   return [count, sum]
 }
 
-/** The statements that let the sequences of the tables count on where they are. */
+/**
+ * The statements that let the sequences of the tables count on where they are. The view pg_sequences does not
+ * say where one is that has given no number yet.
+ */
 async function listSequences(session: Session, tables: readonly Table[]): Promise<string[]> {
-  const rows = await session<{ statement: string }[]>`
-    select format('select setval(''public."%s"'', %s, %s);', s.sequencename,
-      coalesce(s.last_value, s.start_value), (s.last_value is not null)::text) as statement
-    from pg_sequences s
-    join pg_depend d on d.objid = format('public.%I', s.sequencename)::regclass
-      and d.classid = 'pg_class'::regclass and d.deptype in ('a', 'i')
+  const names = await session<{ name: string }[]>`
+    select s.relname::text as name from pg_class s
+    join pg_depend d on d.objid = s.oid and d.classid = 'pg_class'::regclass and d.deptype in ('a', 'i')
     join pg_class c on c.oid = d.refobjid
-    where s.schemaname = 'public' and c.relname = any(${tables.map(({ table }) => table)}::text[])
-    order by s.sequencename`
-  return rows.map(({ statement }) => `${statement}\n`)
+    where s.relnamespace = 'public'::regnamespace and s.relkind = 'S'
+      and c.relname = any(${tables.map(({ table }) => table)}::text[])
+    order by 1`
+  const statements: string[] = []
+  for (const { name } of names) {
+    const { last, isCalled } = oneRow(
+      await session<{ last: string; isCalled: boolean }[]>`
+      select last_value::text as last, is_called as "isCalled" from ${sql.identifier(`public.${name}`)}`,
+    )
+    statements.push(`select setval('public."${name}"', ${last}, ${isCalled});\n`)
+  }
+  return statements
 }

@@ -26,6 +26,8 @@ before(async () => {
   }
   await list.leaveGap('calm', '2025-12-11T00:00:00Z', 'failed', 'a \u2028 b \\.')
   await list.sql`delete from keyword_watch where keyword = 'calm'`
+  // One that is set, and has given no number since.
+  await list.sql`alter table app_watch alter id restart with 5000`
   file = await dump()
   dumped = await readAll(list.sql as unknown as TestDatabase['sql'])
 })
@@ -64,6 +66,9 @@ test('a dump that is restored has the same rows, and goes on counting where the 
   const [period] = await target.sql`select count(*)::int as open from watch_period where project = 'new'
       and ended_at is null`
   assert.equal(period?.open, 1)
+  const [app] = await target.sql`
+    insert into app_watch (project, store, app_id) values ('new', 'ios_store', '1003') returning id::int`
+  assert.equal(app?.id, 5000)
 })
 
 test('no whole dump, one of other tables, or for a database in use is refused as a whole', async (t) => {

@@ -98,20 +98,24 @@ type InPiece = <T>(piece: (tx: Transaction) => Promise<T>) => Promise<T>
 async function storeFiles(inPiece: InPiece, files: readonly File[], tally: Tally, options: ImportOptions) {
   const { signal, onProgress = () => {}, onUnderstood = () => {} } = options
   const context = await inPiece((tx) => readContext(tx, options))
-  let piece: FileRow[] = []
-  const store = async () => {
+  const store = async (piece: readonly FileRow[]) => {
+    if (signal?.aborted) return
     context.understanding.flush().forEach(onUnderstood)
     await inPiece((tx) => storePiece(tx, piece, tally, options))
-    piece = []
     onProgress(tally.rows)
   }
+  const piece: FileRow[] = []
+  // Rules are few, and a channel that they name may come in anywhere.
+  const rules: FileRow[] = []
   for await (const row of readFiles(files, context, tally, options)) {
-    if (tally.take(row)) piece.push(row)
-    if (piece.length === PIECE_ROWS) await store()
-    tally.isStopped = signal?.aborted ?? false
-    if (tally.isStopped) return
+    if (tally.take(row)) (row.watch.table === 'alert_rule' ? rules : piece).push(row)
+    if (piece.length === PIECE_ROWS) await store(piece.splice(0))
+    if (signal?.aborted) break
   }
-  await store()
+  const rest = piece.concat(rules)
+  do await store(rest.splice(0, PIECE_ROWS))
+  while (rest.length > 0)
+  tally.isStopped = signal?.aborted ?? false
 }
 
 async function* readFiles(
@@ -158,19 +162,25 @@ export async function waitForImports(tx: Transaction): Promise<void> {
 
 /**
  * A statement for each kind and set of columns, because what a row leaves out gets the column's default,
- * which a statement has for all of its rows or none. Channels before the rules that name them.
+ * which a statement has for all of its rows or none. Ranks are one statement in any case.
  */
 async function storePiece(
   tx: Transaction,
   piece: readonly FileRow[],
   tally: Tally,
-  { history, replace }: ImportOptions,
+  { history = '', replace, signal }: ImportOptions,
 ): Promise<void> {
   await waitForImports(tx)
-  if (history !== undefined) return storeHistory(tx, piece, history, tally)
-  const isRule = ([row]: readonly FileRow[]) => Number(row?.watch.table === 'alert_rule')
-  const alike = Map.groupBy(piece, (row) => [row.watch.table, row.isMentioned, ...row.cells.keys()].join())
-  for (const rows of [...alike.values()].toSorted((a, b) => isRule(a) - isRule(b))) {
+  const isRank = ({ watch }: FileRow) => watch.table === 'imported_rank'
+  const alike = Map.groupBy(piece, (row) =>
+    isRank(row) ? '' : [row.watch.table, row.isMentioned, ...row.cells.keys()].join(),
+  )
+  for (const rows of alike.values()) {
+    if (signal?.aborted) return
+    if (rows.some(isRank)) {
+      await storeHistory(tx, rows, history, tally)
+      continue
+    }
     let left = rows[0]?.isMentioned ? await withoutKnownApps(tx, rows) : rows
     tally.counts.unchanged += rows.length - left.length
     // What names a watch for the second time waits until the others are stored.

@@ -109,3 +109,15 @@ test('the page has them as ranks of their days, and one statement removes them',
     await db.close()
   }
 })
+
+test('a file of rules beside it comes in as rules', async () => {
+  const db = openDatabase(list.url)
+  try {
+    const csv = 'rule,project,kind\nplain,fitness,outage\n'
+    const { added, refused } = await importWatches(db, csv, { history: 'old tool' })
+    assert.deepEqual([added, refused], [1, []])
+    assert.deepEqual([...(await list.sql`select name from alert_rule`)], [{ name: 'plain' }])
+  } finally {
+    await db.close()
+  }
+})

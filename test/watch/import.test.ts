@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { Readable } from 'node:stream'
 import { beforeEach, test } from 'node:test'
+import type { Database } from '../../src/db/database.ts'
 import { importWatches } from '../../src/watch/import.ts'
 import { column, openTestDatabase } from '../support/database.ts'
 import { lasting } from '../support/lasting.ts'
@@ -244,6 +246,53 @@ test('a stop is obeyed between two pieces: what is stored stays, and the same fi
   const done = await importWatches(db, file, { signal: stopping.signal, onProgress: () => stopping.abort() })
   assert.deepEqual([done.isStopped, done.added], [true, 5_000])
   assert.deepEqual(await counts(file), [200, 0, 5_000, 0])
+})
+
+test('a stop before the first row stores nothing', async () => {
+  const onProgress = () => assert.fail('a piece was stored')
+  const done = await importWatches(db, csv(HEADER, ...keywords(1)), {
+    signal: AbortSignal.abort(),
+    onProgress,
+  })
+  assert.deepEqual([done.isStopped, done.added], [true, 0])
+})
+
+test('a stop is obeyed within a piece, before rows of other columns', async () => {
+  const stopping = new AbortController()
+  const begin: Database['begin'] = (work, options) =>
+    db.begin((tx) => {
+      const savepoint: typeof tx.savepoint = (inner) => tx.savepoint(inner).finally(() => stopping.abort())
+      return work(
+        new Proxy(tx, { get: (_, key) => (key === 'savepoint' ? savepoint : Reflect.get(tx, key)) }),
+      )
+    }, options)
+  const file = csv(`${HEADER},depth`, ...keywords(2).map((row) => `${row},`), `${keywords(1, 3)},50`)
+  const done = await importWatches({ begin }, file, { signal: stopping.signal })
+  assert.deepEqual([done.isStopped, done.added], [true, 2])
+  assert.deepEqual(await counts(file), [1, 0, 2, 0])
+})
+
+test('a stop during the last piece is told, and --replace disables nothing then', async () => {
+  await load(csv(HEADER, ...keywords(2)))
+  const stopping = new AbortController()
+  const { isStopped, disabled } = await importWatches(db, csv(HEADER, ...keywords(1)), {
+    replace: 'fitness',
+    signal: stopping.signal,
+    onProgress: () => stopping.abort(),
+  })
+  assert.deepEqual([isStopped, disabled], [true, null])
+  assert.equal((await db.sql`select from keyword_watch where enabled`).length, 2)
+})
+
+test('rules come in after their channels, whatever stands between them', async () => {
+  await load(csv(HEADER, ...keywords(1)))
+  const file = (name: string, text: string) => ({ name, text: () => Readable.from([text]) })
+  const { added, refused } = await importWatches(db, [
+    file('rules.csv', csv('rule,project,kind,channel', 'plain,fitness,outage,mail')),
+    file('keywords.csv', csv(HEADER, ...keywords(5_000, 2))),
+    file('channels.csv', csv('channel,kind,address', 'mail,email,a@example.com')),
+  ])
+  assert.deepEqual([added, refused], [5_002, []])
 })
 
 test('a file whose lines stand in quotes as a whole is refused with what to do', async () => {

@@ -60,7 +60,7 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
     ...postgresOptions(url),
     connection: { application_name: name, options: toStartupOptions(settings) },
   }
-  // Used when something hangs, which is when the others have no connection left; one that is old may hang too.
+  // Used when something hangs, which is when the others have no connection left. An old one may hang too.
   const observer = createPool({ ...shared, max: 1, idle_timeout: 10 })
   const permits = createPool({ ...shared, max: 1 })
   const main = createPool({ ...shared, max: maxConnections }, observer.sql)

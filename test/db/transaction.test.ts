@@ -376,7 +376,7 @@ test('a transaction that cannot connect says why', async () => {
   await nobody.close()
 })
 
-test('what is under way when its connections are closed is committed, and nothing begins any more', async () => {
+test('what is under way when a pool is closed is committed, and nothing begins any more', async () => {
   const own = openDatabase(database.url)
   let closing: Promise<void> | undefined
   await own.begin(async (tx) => {

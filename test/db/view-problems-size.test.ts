@@ -130,6 +130,22 @@ test('ten times as many watches in order are not ten times as much to read', asy
   )
 })
 
+test('apps are read once, however many of their places have gone', async () => {
+  const { sql } = list
+  await sql`insert into location (store, code, name)
+    select 'android_store', 3000 + n, 'Far ' || n from generate_series(1, 100) n`
+  await sql`insert into app_watch (project, store, app_id, info, location_code, language_code)
+    select 'far', 'android_store', 'com.acme.n' || n, true, 3001 + n % 100, 'en' from generate_series(1, 1000) n`
+  await sql`analyze app_watch`
+  const few = await readPages()
+  await sql`delete from location where code > 3001 and store = 'android_store'`
+  const many = await readPages()
+  const [apps] = await sql`select relpages as pages from pg_class where relname = 'app_watch'`
+  assert.ok(apps?.pages > 10)
+  assert.ok(many - few < 200 * apps?.pages, `${many} pages for 99 places that have gone, and ${few} before`)
+  await sql`delete from app_watch where project = 'far'`
+})
+
 test('spellings that two wrote at once are told, whichever came first', async () => {
   const { sql } = list
   const told = async () => {

@@ -320,6 +320,30 @@ describe('a watch that is written', () => {
     )
   })
 
+  test('of places that a store has not no more are looked up than are told of', async () => {
+    await list.sql`insert into location (store, code, name) values ('ios_store', 2840, 'United States')`
+    const insert = `insert into keyword_watch (project, store, keyword, location_name, language_code)
+      select 'fitness', 'ios_store', 'yoga', 'Nowhere ' || n, 'en' from generate_series(11, 40) n`
+    const move = "update keyword_watch set location_code = null, location_name = 'Nowhere ' || id + 10"
+    await list.sql`insert into keyword_watch (project, store, keyword, location_code, language_code)
+      select 'fitness', 'ios_store', 'zen ' || n, 2840, 'en' from generate_series(1, 30) n`
+    for (const statement of [insert, move]) {
+      await list.sql.unsafe(`begin; create sequence looked_up;
+        create or replace function nearest_location(in_store text, meant text) returns text
+          language sql stable parallel safe return 'looked up ' || nextval('looked_up');
+        savepoint before`)
+      await assert.rejects(list.sql.unsafe(statement), {
+        constraint_name: 'keyword_watch_location_known',
+        message: /^ios_store has no location called "Nowhere \d+"/,
+        detail: /^Nothing of .* Also:( ios_store has no location called "Nowhere \d+"[^;]*;[^;.]*\.){4}$/,
+      })
+      await list.sql`rollback to before`
+      const [row] = await list.sql`select last_value from looked_up`
+      await list.sql`rollback`
+      assert.equal(row?.last_value, 5)
+    }
+  })
+
   test('keywords of 700 characters of any script are watched as they are', async () => {
     const keywords = [
       '🧘'.repeat(700),

@@ -17,10 +17,18 @@ comment on function project_events is
   'The rows of project_event of a project in a range of its days. Reads the partitions of the range alone, '
   'as app_changes does.';
 
+-- Not by project_events: what a function reads is read with the rights of who asks the view.
 create or replace view project_event as
-select p.name as project, e.day, e.kind, e.store, {{app e}}, e.text, e.tags, e.app
-from project p
-cross join lateral project_events(p.name, '-infinity', 'infinity') e;
+select n.project, n.day, 'annotation' as kind, a.store, n.app_id, a.title, a.label, a.role, n.text,
+  coalesce(a.tags, '{}') as tags, a.app
+from annotation n
+left join project_app a on a.project = n.project and a.app_id = n.app_id
+union all
+select c.project, c.day, 'release', c.store, {{app c}}, concat_ws(' → ', c.old_value, c.new_value), c.tags,
+  c.app
+from app_change c
+where c.field = 'version'
+group by c.project, c.day, c.store, {{app c}}, c.tags, c.app, c.old_value, c.new_value;
 comment on view project_event is
   'What may explain a move of the ranks: the notes of a project on its days, and the releases of its apps, '
   'whichever of their pages showed them. A filter on day alone reads the whole history of the pages: ask '

@@ -2,6 +2,7 @@
 -- a million watches in order cost next to nothing. Open periods are looked up by `coalesce`, so that the
 -- index of all that are open is not read beside.
 create or replace view watch_problem as
+with wrong_place as (select * from place_problem)
 select w.watch_table, w.watch_id, w.project, w.store, w.subject, 'project_disabled' as problem,
   format('Nothing of the project "%s" is '
   'measured, because it is disabled: update project set enabled = true where name = %L.', w.project,
@@ -12,23 +13,29 @@ cross join lateral (
 ) w
 where not pr.enabled
 union all
-select w.watch_table, w.id, w.project, w.store, w.subject, p.problem, p.message
-from place_problem p
+-- By an index for each wrong place, which `offset 0` keeps from being a join that reads all keywords. Charts and
+-- apps are few, and read once.
+select 'keyword_watch', w.id, w.project, w.store, w.keyword, p.problem, p.message
+from wrong_place p
 cross join lateral (
-  select 'keyword_watch' as watch_table, k.id, k.project, k.store, k.keyword as subject from keyword_watch k
-  where k.enabled and (k.store, coalesce(k.location_code, 0), coalesce(k.location_name, ''), k.language_code)
-    = (p.store, p.code, p.name, p.language_code)
-  union all
-  select 'chart_watch', c.id, c.project, c.store, c.collection from chart_watch c
-  where c.enabled and (c.store, coalesce(c.location_code, 0), coalesce(c.location_name, ''), c.language_code)
-    = (p.store, p.code, p.name, p.language_code)
-  union all
-  -- What is wrong with the place of an app is said of its row once, for the page and for the reviews.
-  select 'app_watch', a.id, a.project, a.store, a.app_id from app_watch a
-  where a.enabled and (a.info or a.reviews)
-    and (a.store, coalesce(a.location_code, 0), coalesce(a.location_name, ''), a.language_code)
-      = (p.store, p.code, p.name, p.language_code)
+  select k.id, k.project, k.store, k.keyword from keyword_watch k
+  where (k.store, coalesce(k.location_code, 0), coalesce(k.location_name, ''), k.language_code)
+    = (p.store, p.code, p.name, p.language_code) and k.enabled
+  offset 0
 ) w
+union all
+select 'chart_watch', w.id, w.project, w.store, w.collection, p.problem, p.message
+from wrong_place p
+join chart_watch w on (w.store, coalesce(w.location_code, 0), coalesce(w.location_name, ''), w.language_code)
+  = (p.store, p.code, p.name, p.language_code)
+where w.enabled
+union all
+-- What is wrong with the place of an app is said of its row once, for the page and for the reviews.
+select 'app_watch', w.id, w.project, w.store, w.app_id, p.problem, p.message
+from wrong_place p
+join app_watch w on (w.store, coalesce(w.location_code, 0), coalesce(w.location_name, ''), w.language_code)
+  = (p.store, p.code, p.name, p.language_code)
+where w.enabled and (w.info or w.reviews)
 union all
 select 'chart_watch', w.id, w.project, w.store, w.collection, told.problem, told.message
 from (select distinct store, collection, category from chart_watch where enabled) d

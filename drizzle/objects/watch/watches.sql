@@ -277,7 +277,7 @@ for each statement execute function refuse_simulated_time();
 
 -- A value that stood in a row of the statement before is not refused: the reference lists change, and a row
 -- that was right once may still be edited in everything else. watch_problem tells of it. Each value is looked
--- up once, however many rows have it.
+-- up once, however many rows have it, and none behind the fifth that is refused: a sentence reads all names.
 create or replace function refuse_unknown() returns trigger
 language plpgsql security definer set search_path = public, pg_temp as $$
 declare
@@ -293,8 +293,9 @@ begin
     ) l (rule, columns, finder)
     where tg_table_name = 'chart_watch' or l.rule in ('location_known', 'language_known')
   loop
-    execute format('select array(select distinct u.sentence from (select distinct %1$s from fresh %2$s) n
-        cross join lateral %3$s(%1$s) u (sentence) where u.sentence is not null order by 1 limit 5)',
+    execute format('select array(select distinct s from (
+        select u.sentence as s from (select distinct %1$s from fresh %2$s order by %1$s) n
+        cross join lateral %3$s(%1$s) u (sentence) where u.sentence is not null limit 5) x order by 1)',
       list.columns, case tg_op when 'UPDATE' then format('except select %s from stale', list.columns) end,
       list.finder) into sentences;
     if cardinality(sentences) > 0 then

@@ -393,31 +393,31 @@ alter table period_change replica identity full;
 insert into category (store, kind, name, listings)
 select store, 'listing', name, listings from listing_category;
 --> statement-breakpoint
-DROP TABLE "alert_channel_problem" CASCADE;
+DROP TABLE "alert_channel_problem";
 --> statement-breakpoint
-DROP TABLE "budget_cut" CASCADE;
+DROP TABLE "budget_cut";
 --> statement-breakpoint
-DROP TABLE "due_batch" CASCADE;
+DROP TABLE "due_batch";
 --> statement-breakpoint
-DROP TABLE "interval_progress" CASCADE;
+DROP TABLE "interval_progress";
 --> statement-breakpoint
-DROP TABLE "listing_category" CASCADE;
+DROP TABLE "listing_category";
 --> statement-breakpoint
-DROP TABLE "period_due" CASCADE;
+DROP TABLE "period_due";
 --> statement-breakpoint
-DROP TABLE "pruned_charge" CASCADE;
+DROP TABLE "pruned_charge";
 --> statement-breakpoint
-DROP TABLE "service_account" CASCADE;
+DROP TABLE "service_account";
 --> statement-breakpoint
-DROP TABLE "service_error" CASCADE;
+DROP TABLE "service_error";
 --> statement-breakpoint
-DROP TABLE "spelled_alike" CASCADE;
+DROP TABLE "spelled_alike";
 --> statement-breakpoint
-DROP TABLE "spend_change" CASCADE;
+DROP TABLE "spend_change";
 --> statement-breakpoint
-DROP TABLE "waiting_slot" CASCADE;
+DROP TABLE "waiting_slot";
 --> statement-breakpoint
-DROP TABLE "watch_twin" CASCADE;
+DROP TABLE "watch_twin";
 --> statement-breakpoint
 ALTER TABLE "post" DROP COLUMN "slots_end_at";
 --> statement-breakpoint

@@ -193,6 +193,21 @@ test('a version that changes a column which a view of a person reads is refused 
   assert.equal(await migrate(url, later), true)
 })
 
+test('a view of a person on a table that goes, or on a view that reads it, is refused by its name', async (t) => {
+  const [released] = versions
+  assert.ok(released)
+  const { sql, url } = await makeDatabase(t, released)
+  for (const used of ['watch_twin', 'watch_problem', 'open_work']) {
+    await sql`create view mine as select * from ${sql(used)}`
+    await assert.rejects(migrate(url), {
+      code: 'configuration',
+      message: /^A table could not be changed: .*\bview (public\.)?mine\b.* nothing was changed\.$/s,
+    })
+    await sql`drop view mine`
+  }
+  assert.equal(await migrate(url), true)
+})
+
 test('rows that are gone, or say something else, would be noticed', async (t) => {
   const { sql } = await makeDatabase(t, present)
   const before = await readRows(sql, 'v')

@@ -35,7 +35,8 @@ const statements = [
   ...added.filter((statement) => !addsKey(statement)),
   ...added.filter(addsKey),
   ...moves,
-  ...(await generateMigration(both, present)),
+  // The generator drops with CASCADE, which would take what a person made upon the table.
+  ...(await generateMigration(both, present)).map((one) => one.replace(/^(DROP TABLE .*) CASCADE/, '$1')),
 ].map((statement) => statement.trim())
 
 await writeFile(

@@ -231,7 +231,7 @@ describe('every view', () => {
     })
   }
 
-  test('is read by a role of a person that has it alone, but for those that need a role of ours', async () => {
+  test('is read by a role of a person that has it alone, but for those that need one of ours', async () => {
     const refused: string[] = []
     for (const { name } of await views()) {
       const own = `create role own_role; grant select on ${name} to own_role; set role own_role`

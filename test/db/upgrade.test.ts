@@ -193,7 +193,7 @@ test('a version that changes a column which a view of a person reads is refused 
   assert.equal(await migrate(url, later), true)
 })
 
-test('a view of a person on a table that goes, or on a view that reads it, is refused by its name', async (t) => {
+test('a view of a person on a table that goes, or on a view of it, is refused by its name', async (t) => {
   const [released] = versions
   assert.ok(released)
   const { sql, url } = await makeDatabase(t, released)

@@ -135,7 +135,8 @@ test('apps are read once, however many of their places have gone', async () => {
   await sql`insert into location (store, code, name)
     select 'android_store', 3000 + n, 'Far ' || n from generate_series(1, 100) n`
   await sql`insert into app_watch (project, store, app_id, info, location_code, language_code)
-    select 'far', 'android_store', 'com.acme.n' || n, true, 3001 + n % 100, 'en' from generate_series(1, 1000) n`
+    select 'far', 'android_store', 'com.acme.n' || n, true, 3001 + n % 100, 'en'
+    from generate_series(1, 1000) n`
   await sql`analyze app_watch`
   const few = await readPages()
   await sql`delete from location where code > 3001 and store = 'android_store'`

@@ -13,16 +13,12 @@ cross join lateral (
 ) w
 where not pr.enabled
 union all
--- By an index for each wrong place, which `offset 0` keeps from being a join that reads all keywords. Charts and
--- apps are few, and read once.
 select 'keyword_watch', w.id, w.project, w.store, w.keyword, p.problem, p.message
 from wrong_place p
-cross join lateral (
-  select k.id, k.project, k.store, k.keyword from keyword_watch k
-  where (k.store, coalesce(k.location_code, 0), coalesce(k.location_name, ''), k.language_code)
-    = (p.store, p.code, p.name, p.language_code) and k.enabled
-  offset 0
-) w
+join keyword_watch w on
+  (w.store, coalesce(w.location_code, 0), coalesce(w.location_name, ''), w.language_code)
+  = (p.store, p.code, p.name, p.language_code)
+where w.enabled
 union all
 select 'chart_watch', w.id, w.project, w.store, w.collection, p.problem, p.message
 from wrong_place p

@@ -1,6 +1,6 @@
 /**
- * The dictionary of apps: (store, app_id) ↔ int id. It selects before it inserts, because a conflict uses up
- * an id, and commits before the captures that use its ids.
+ * The dictionary of apps: (store, app_id) ↔ int id. It selects before it inserts, because a conflict uses
+ * up an id, and commits before the captures that use its ids.
  */
 import type { Database } from '../db/database.ts'
 import { sql } from '../db/sql.ts'

@@ -24,8 +24,8 @@ export type Anchor = {
 export const ANCHORS: readonly Anchor[] = readTable(`
 1480010017 com.ashlune.yoga | Ashlune: Yoga for Everyone | Ashlune Works | yoga | 0 | 1 12 |
   yoga stretch asana pilates ヨガ 🧘
-1480010025 com.stilmora.meditation | Stilmora – Meditation & Calm | Stilmora Studio | meditation | 0 | 1 12 |
-  meditation meditate mindfulness calm breathing anxiety naive 瞑想
+1480010025 com.stilmora.meditation | Stilmora – Meditation & Calm | Stilmora Studio | meditation | 0 |
+  1 12 | meditation meditate mindfulness calm breathing anxiety naive 瞑想
 1480010033 com.brindlefit.workout | Brindlefit: Home Workout | Brindlefit Inc. | fitness | 0 | 1 12 |
   workout fitness gym exercise hiit abs
 1480010041 com.slowbarrow.fitnessdiary | Slowbarrow Fitness Diary | Slowbarrow Software | fitness | 0 |

@@ -102,13 +102,13 @@ begin atomic
   where s.app is not null;
 end;
 comment on function visibility is
-  'How well each app of a project is found, by day: visibility = Σ keyword weight × weight(rank) / Σ keyword '
-  'weight × weight(1), in percent, over the keywords (and apart from them the charts) that were measured: '
-  '100 is first on each. Measured and not in the top counts 0; what was not measured counts not at all. The '
-  'curve is one of rank_weight. Beside it how many keywords were due, measured, ranked, in the top 1, 3, 10, '
-  '30 and 100 (each with those above it), measured and beyond 100 or not in the top, and not measured. Where '
-  'less than in_enough of the day was measured (four fifths, unless said), all but what was measured is '
-  'null: such a day is no worst and no best. {{filter}} To compare days ask visibility_change.';
+  'How well each app of a project is found, by day: visibility = Σ keyword weight × weight(rank) / Σ '
+  'keyword weight × weight(1), in percent, over the keywords (and apart from them the charts) that were '
+  'measured: 100 is first on each. Measured and not in the top counts 0; what was not measured counts not '
+  'at all. The curve is one of rank_weight. Beside it how many keywords were due, measured, ranked, in the '
+  'top 1, 3, 10, 30 and 100 (each with those above it), measured and beyond 100 or not in the top, and not '
+  'measured. Where less than in_enough of the day was measured (four fifths, unless said), all but what was '
+  'measured is null: such a day is no worst and no best. {{filter}} To compare days ask visibility_change.';
 
 create or replace function share_of_voice(
   {{days}}, in_curve text default 'reciprocal', {{tagged}}, in_enough numeric default 0.8
@@ -120,12 +120,12 @@ begin atomic
   from standings(in_project, from_day, to_day, in_curve, in_tag, in_location, in_enough) s;
 end;
 comment on function share_of_voice is
-  'Whose the places are, by day: Σ keyword weight × weight(rank) of an app, of the same sum over all apps of '
-  'the same measurements, in percent. One line for each app of the project, own or competitor, and one with '
-  'role rest for everybody else; they add up to 100 in each store, for keywords and apart from them for '
-  'charts. measured_share says how much of what was due was measured; share is null where that is less than '
-  'in_enough (four fifths, unless said). The curve is one of rank_weight. {{filter}} To compare days ask '
-  'visibility_change.';
+  'Whose the places are, by day: Σ keyword weight × weight(rank) of an app, of the same sum over all apps '
+  'of the same measurements, in percent. One line for each app of the project, own or competitor, and one '
+  'with role rest for everybody else; they add up to 100 in each store, for keywords and apart from them '
+  'for charts. measured_share says how much of what was due was measured; share is null where that is less '
+  'than in_enough (four fifths, unless said). The curve is one of rank_weight. {{filter}} To compare days '
+  'ask visibility_change.';
 
 -- Of `in_unit` one of the two halves is left: it is a constant where the function is inlined.
 create or replace function rank_distribution({{days}}, {{tagged}}, in_unit text default null) returns table (

@@ -38,19 +38,19 @@ begin atomic
   values
     ('US', '{USA,U.S.,U.S.A.,AMERICA,UNITED STATES OF AMERICA,THE UNITED STATES}'::text[]),
     ('GB', '{UK,U.K.,GBR,BRITAIN,GREAT BRITAIN,ENGLAND,SCOTLAND,WALES}'), ('DE', '{DEU,GER,DEUTSCHLAND}'),
-    ('FR', '{FRA}'), ('ES', '{ESP,ESPAÑA,ESPANA}'), ('IT', '{ITA,ITALIA}'), ('NL', '{NLD,HOLLAND,NEDERLAND}'),
-    ('BE', '{BEL,BELGIE,BELGIQUE}'), ('AT', '{AUT,ÖSTERREICH,OSTERREICH}'),
-    ('CH', '{CHE,SUI,SCHWEIZ,SUISSE,SVIZZERA}'), ('PL', '{POL,POLSKA}'), ('PT', '{PRT,POR}'),
-    ('SE', '{SWE,SVERIGE}'), ('NO', '{NOR,NORGE}'), ('DK', '{DNK,DEN,DANMARK}'), ('FI', '{FIN,SUOMI}'),
-    ('IE', '{IRL,EIRE}'), ('CZ', '{CZE,CZECH REPUBLIC}'), ('GR', '{GRC,GRE,HELLAS}'), ('RO', '{ROU}'),
-    ('HU', '{HUN}'), ('BG', '{BGR}'), ('HR', '{HRV}'), ('UA', '{UKR}'), ('TR', '{TUR,TÜRKIYE,TURKIYE}'),
-    ('JP', '{JPN,日本,NIPPON}'), ('KR', '{KOR,KOREA,대한민국,REPUBLIC OF KOREA}'),
-    ('CN', '{CHN,中国,PEOPLE''S REPUBLIC OF CHINA}'), ('TW', '{TWN}'), ('HK', '{HKG}'), ('IN', '{IND}'),
-    ('ID', '{IDN}'), ('VN', '{VNM,VIET NAM}'), ('TH', '{THA}'), ('PH', '{PHL}'), ('MY', '{MYS}'),
-    ('SG', '{SGP}'), ('AU', '{AUS}'), ('NZ', '{NZL}'), ('CA', '{CAN}'), ('MX', '{MEX,MÉXICO}'),
-    ('BR', '{BRA,BRASIL}'), ('AR', '{ARG}'), ('CL', '{CHL}'), ('CO', '{COL}'), ('ZA', '{ZAF,RSA}'),
-    ('EG', '{EGY}'), ('AE', '{UAE,ARE,EMIRATES}'), ('SA', '{SAU,KSA}'), ('IL', '{ISR}'), ('NG', '{NGA}'),
-    ('KE', '{KEN}'), ('PK', '{PAK}');
+    ('FR', '{FRA}'), ('ES', '{ESP,ESPAÑA,ESPANA}'), ('IT', '{ITA,ITALIA}'),
+    ('NL', '{NLD,HOLLAND,NEDERLAND}'), ('BE', '{BEL,BELGIE,BELGIQUE}'),
+    ('AT', '{AUT,ÖSTERREICH,OSTERREICH}'), ('CH', '{CHE,SUI,SCHWEIZ,SUISSE,SVIZZERA}'),
+    ('PL', '{POL,POLSKA}'), ('PT', '{PRT,POR}'), ('SE', '{SWE,SVERIGE}'), ('NO', '{NOR,NORGE}'),
+    ('DK', '{DNK,DEN,DANMARK}'), ('FI', '{FIN,SUOMI}'), ('IE', '{IRL,EIRE}'), ('CZ', '{CZE,CZECH REPUBLIC}'),
+    ('GR', '{GRC,GRE,HELLAS}'), ('RO', '{ROU}'), ('HU', '{HUN}'), ('BG', '{BGR}'), ('HR', '{HRV}'),
+    ('UA', '{UKR}'), ('TR', '{TUR,TÜRKIYE,TURKIYE}'), ('JP', '{JPN,日本,NIPPON}'),
+    ('KR', '{KOR,KOREA,대한민국,REPUBLIC OF KOREA}'), ('CN', '{CHN,中国,PEOPLE''S REPUBLIC OF CHINA}'),
+    ('TW', '{TWN}'), ('HK', '{HKG}'), ('IN', '{IND}'), ('ID', '{IDN}'), ('VN', '{VNM,VIET NAM}'),
+    ('TH', '{THA}'), ('PH', '{PHL}'), ('MY', '{MYS}'), ('SG', '{SGP}'), ('AU', '{AUS}'), ('NZ', '{NZL}'),
+    ('CA', '{CAN}'), ('MX', '{MEX,MÉXICO}'), ('BR', '{BRA,BRASIL}'), ('AR', '{ARG}'), ('CL', '{CHL}'),
+    ('CO', '{COL}'), ('ZA', '{ZAF,RSA}'), ('EG', '{EGY}'), ('AE', '{UAE,ARE,EMIRATES}'), ('SA', '{SAU,KSA}'),
+    ('IL', '{ISR}'), ('NG', '{NGA}'), ('KE', '{KEN}'), ('PK', '{PAK}');
 end;
 comment on function country_names is
   'What countries are called beside their names: their two letters, and what people write.';

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { chmod, cp, mkdir, mkdtemp, readFile, realpath, rm, rmdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
@@ -21,15 +21,12 @@ import { type Cluster, openCluster } from '../../src/embedded/cluster.ts'
 const PROJECT = join(import.meta.dirname, '..', '..')
 export const AS_ROOT = process.geteuid?.() === 0
 
-/** Made once for the test file, and copied, which takes a tenth of the time. */
+/** Made once for all files of this process, and copied, which takes a tenth of the time. */
 let pattern: Promise<Cluster> | undefined
-
-after(async () => {
-  if (pattern !== undefined) await rm(dirname(dirname((await pattern).folder)), { recursive: true })
-})
 
 async function makePattern(): Promise<Cluster> {
   const folder = await mkdtemp(join(tmpdir(), 'storerank-embedded-'))
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
   await chmod(folder, 0o755)
   return openCluster(join(folder, 'home'))
 }
@@ -129,13 +126,7 @@ export interface User {
   leave(): Promise<void>
 }
 
-/** Those of a test that failed may be there still, and the file of tests would wait for them. */
-const users: ChildProcess[] = []
-after(() => {
-  for (const child of users) child.kill('SIGKILL')
-})
-
-/** Another process that attaches, and leaves when its standard input ends. */
+/** Another process that attaches, and leaves when its standard input ends, or when a test fails. */
 export async function startUser(
   home: string,
   {
@@ -156,7 +147,7 @@ export async function startUser(
     stdio: ['pipe', 'pipe', 'inherit'],
     ...options,
   })
-  users.push(child)
+  after(() => child.kill('SIGKILL'))
   const ended = once(child, 'exit')
   const [line] = await Promise.race([once(createInterface(child.stdout), 'line'), ended])
   assert.equal(typeof line, 'string', `the other process attached and did not end with ${line}`)

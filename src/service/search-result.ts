@@ -123,16 +123,18 @@ type ReadItem<Read> = (sent: unknown, index: number) => Read | null
 function readSearch<Read extends Item>(result: unknown, read: ReadItem<Read>) {
   const { seResultsCount, ...page } = readWith(searchPage, result)
   const sent = itemsOf(result, page.itemsCount)
+  const ranks = readRanks(sent, read)
   return {
     ...page,
+    ...ranks,
     sent,
     /** How many results the store says there are; null also when it says 0 and gives some. */
     resultsCount: seResultsCount === 0 && sent.length > 0 ? null : seResultsCount,
     /** How many items of any type are billed: those of the answer, or more where the service counts more. */
     itemsCount: Math.max(sent.length, page.itemsCount ?? 0),
     /** Why the list is not whole by what it says itself, items or ranks, as a sentence; null when it is. */
-    shortfall: describeMiscount(sent.length, page.itemsCount) ?? describeHoles(sent),
-    ...readRanks(sent, read),
+    shortfall:
+      describeMiscount(sent.length, page.itemsCount) ?? (isWhole(ranks) ? null : describeHoles(sent)),
   }
 }
 
@@ -161,10 +163,15 @@ function readRanks<Read extends Item>(sent: readonly unknown[], read: ReadItem<R
   const { items, refused } = disputed.size > 0 ? readItems(sent, readUndisputed) : all
   const bestByApp = new Map<string, Read>()
   for (const item of items) {
-    const { rank = Infinity } = bestByApp.get(item.app.appId) ?? {}
-    if (item.rank < rank) bestByApp.set(item.app.appId, item)
+    const before = bestByApp.get(item.app.appId)
+    if (before === undefined || item.rank < before.rank) bestByApp.set(item.app.appId, item)
   }
   return { items: [...bestByApp.values()], refused }
+}
+
+/** Whether each rank down to the last one has its app, as in most answers. */
+function isWhole({ items, refused }: ReadItems<Item>): boolean {
+  return refused.length === 0 && items.every(({ rank }) => rank <= items.length)
 }
 
 type Item = NonNullable<ReturnType<typeof readItem>>

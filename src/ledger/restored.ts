@@ -17,6 +17,8 @@ export interface RestoreState {
   readonly isApart: boolean
   /** Business time of the last charge; null when nothing was ever bought. */
   readonly lastChargeAt: Date | null
+  /** When the list was compared last: a copy may collect and charge before it is compared itself. */
+  readonly checkedAt: Date | null
   readonly now: Date
 }
 
@@ -116,7 +118,8 @@ export async function readRestoreState(db: SqlRunner): Promise<RestoreState> {
       coalesce((
         select max(c.at) from charge c where c.at >= (
           select max(begins_at) from spend where scope = 0 and tasks_charged > 0)
-      ), (select ends_at from spend where scope = 0 and begins_at = '-infinity')) as "lastChargeAt"
+      ), (select ends_at from spend where scope = 0 and begins_at = '-infinity')) as "lastChargeAt",
+      (select greatest(checked_at, 'epoch') from restore_check) as "checkedAt"
     from ledger l`
   return oneRow(rows)
 }

@@ -80,16 +80,22 @@ async function check(db: Database, client: AppDataClient, signal?: AbortSignal):
   else await recordCheck(db)
 }
 
-/** From the last charge to the end of the list, by the clock of the service. */
+/**
+ * From the last charge, or the last comparison where that was before it, to the end of the list, by the clock
+ * of the service.
+ */
 export async function rangeSinceLastCharge(
   client: AppDataClient,
-  { lastChargeAt, now }: Pick<RestoreState, 'lastChargeAt' | 'now'>,
-): Promise<Range> {
+  { lastChargeAt, checkedAt, now }: Pick<RestoreState, 'lastChargeAt' | 'checkedAt' | 'now'>,
+): Promise<Range & { readonly lastCharge: Date }> {
   const { present, listedTo: to } = await client.readListEnd()
   const aheadMs = present.getTime() - now.getTime()
   const oldestMs = to.getTime() - TAGS_KNOWN_DAYS * DAY_MS
-  const sinceMs = lastChargeAt === null ? oldestMs : lastChargeAt.getTime() + aheadMs - EDGE_MS
-  return { from: new Date(Math.min(to.getTime(), Math.max(oldestMs, sinceMs))), to }
+  const chargeMs = lastChargeAt === null ? -Infinity : lastChargeAt.getTime() + aheadMs
+  const checkMs = checkedAt === null ? Infinity : checkedAt.getTime() + aheadMs
+  const sinceMs = Math.max(oldestMs, Math.min(chargeMs, checkMs) - EDGE_MS)
+  const from = new Date(Math.min(to.getTime(), sinceMs))
+  return { from, to, lastCharge: new Date(Math.max(from.getTime(), chargeMs)) }
 }
 
 /** What to do about tasks that the ledger does not know. @param from by the clock of the service */
@@ -119,14 +125,13 @@ function describeOthers(others: readonly Installation[]): string {
 async function listsForgotten(
   db: Database,
   client: AppDataClient,
-  range: Range,
+  range: Awaited<ReturnType<typeof rangeSinceLastCharge>>,
   { installation }: RestoreState,
   signal?: AbortSignal,
 ): Promise<string | null> {
-  const lastCharge = new Date(range.from.getTime() + EDGE_MS)
   const keepOwn = (row: TaskIdRow) =>
     installationOf(row) === installation ? { id: row.id, tag: row.tag } : null
-  const { found, isComplete } = await scanNewestTasks(client, range, lastCharge, keepOwn, signal)
+  const { found, isComplete } = await scanNewestTasks(client, range, range.lastCharge, keepOwn, signal)
   const forgotten = await findForgotten(db.sql, installation, found)
   if (forgotten.length > 0) return describeForgotten(range.from)
   if (isComplete) return null

@@ -79,6 +79,36 @@ describe('a database that was restored from an older copy', () => {
     service.assertNothingTwice(await service.readMeasured())
   })
 
+  test('is read from what it knew as a copy, though it has collected since', async () => {
+    const original = await service.openTestDatabase()
+    await service.watch(original)
+    await service.at(original, async (db) => {
+      await db.sql`
+        insert into app_watch (project, store, app_id, reviews, reviews_depth, location_code, language_code)
+        values ('fitness', 'ios_store', '999999999', true, 500, 2840, 'en')`
+      await service.post(db, await service.plan(db))
+    })
+    await original.sql`
+      update restore_check set checked_at = ${new Date(service.presentMs)},
+        written_by = pg_current_xact_id()::xid::text`
+    const restored = await service.copy(original)
+    await service.at(original, service.collect)
+    for (let day = 1; day < 3; day += 1) {
+      service.passDay()
+      await service.at(original, async (db) => service.post(db, await service.plan(db)))
+    }
+    service.passDay()
+    await service.at(restored, async (db) => {
+      await db.sql`update task set ask_at = posted_at where state = 'posted'`
+      await service.collect(db)
+      const [{ refunds } = { refunds: 0 }] = await db.sql<{ refunds: number }[]>`
+        select count(*)::int as refunds from charge where kind = 'refund' and at >= storerank_now()`
+      assert.ok(refunds > 0)
+    })
+    assert.ok((await service.at(restored, service.recover)).recovered > 5)
+    await service.assertBooksAgree(restored)
+  })
+
   test('that works beside the original is found by the audit of the night, and posting stops', async () => {
     const original = await service.openTestDatabase()
     await service.watch(original)

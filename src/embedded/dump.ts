@@ -8,7 +8,7 @@ import { openSession, type Session } from '../db/session.ts'
 import { sql } from '../db/sql.ts'
 import { TABLE_NAMES } from '../db/table-names.ts'
 
-/** That of 1 does not end with what its rows add up to. */
+/** That of 0.2, 1, has other tables. */
 export const FORMAT = 2
 export const HEADER = '-- storerank dump '
 export const ROWS = '-- rows '
@@ -93,16 +93,8 @@ const WRITTEN_ALIKE = {
   extra_float_digits: '1',
 }
 
-export function openDumpSession(
-  url: string,
-  settings: Readonly<Record<string, string>> = {},
-  onLost: () => void = () => {},
-): Session {
-  return openSession(url, {
-    name: 'storerank dump',
-    settings: { ...WRITTEN_ALIKE, ...settings },
-    onClose: onLost,
-  })
+export function openDumpSession(url: string): Session {
+  return openSession(url, { name: 'storerank dump', settings: WRITTEN_ALIKE })
 }
 
 export async function readMigrations(session: Session): Promise<string[]> {

@@ -1,9 +1,7 @@
 /**
  * Puts a dump (dump.ts) into an empty database of the same tables, in one transaction, and compares what it
  * adds up to before it commits. The owner of the tables may do it: what triggers and foreign keys would do
- * to the rows is in the rows already, so both are set aside meanwhile. Its session may write nothing else:
- * when it is lost, the driver would send what comes next on another one, where each statement is committed
- * at once.
+ * to the rows is in the rows already, so both are set aside meanwhile.
  */
 import { once } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
@@ -58,23 +56,16 @@ export async function restoreDatabase(
   url: string,
   file: AsyncIterable<Buffer>,
 ): Promise<Pick<Filling, 'tables' | 'rows'>> {
-  const lost = Promise.withResolvers<never>()
-  lost.promise.catch(() => {})
-  let isLost = false
-  const session = openDumpSession(url, { default_transaction_read_only: 'on' }, () => {
-    isLost = true
-    lost.reject(new UnavailableError(LOST))
-  })
+  const session = openDumpSession(url)
   const filling: Filling = { transaction: null, tables: 0, rows: 0 }
   try {
-    await Promise.race([restore(session, file, filling), lost.promise])
+    await restore(session, file, filling)
   } catch (error) {
-    if (!isLost && !endsSession(error)) throw error
+    if (!endsSession(error)) throw error
     const committed = await isCommitted(url, filling).catch(() => null)
     if (committed !== true) throw new UnavailableError(committed === null ? UNKNOWN : LOST, { cause: error })
   } finally {
-    // What was sent on a lost session is never answered.
-    await session.end(isLost ? 0 : undefined)
+    await session.end()
   }
   return filling
 }
@@ -90,7 +81,7 @@ async function restore(session: Session, file: AsyncIterable<Buffer>, filling: F
   const lines = linesOf(file)
   const first = await lines.next()
   await refuseUnfit(session, first.done ? '' : first.value.toString())
-  await session`begin read write`
+  await session`begin`
   const { id } = oneRow(await session<{ id: string }[]>`select pg_current_xact_id()::text as id`)
   filling.transaction = id
   const tables = await listTables(session)
@@ -102,7 +93,7 @@ async function restore(session: Session, file: AsyncIterable<Buffer>, filling: F
   )}`
   const sums = await fill(session, lines)
   filling.tables = tables.length
-  for (const table of tables) filling.rows += await compareRows(session, table, sums?.[table.table])
+  for (const table of tables) filling.rows += await compareRows(session, table, sums[table.table])
   for (const statement of setBack) await session.unsafe(statement)
   await session`commit`
 }
@@ -125,13 +116,9 @@ async function setRulesAside(session: Session, tables: readonly Table[]): Promis
 }
 
 /** @returns how many rows there are */
-async function compareRows(
-  session: Session,
-  table: Table,
-  wanted: Sums[string] | undefined,
-): Promise<number> {
+async function compareRows(session: Session, table: Table, wanted: Sums[string] = ['0', '0']) {
   const [count, sum] = await sumRows(session, table)
-  if (wanted === undefined || (count === wanted[0] && sum === wanted[1])) return Number(count)
+  if (count === wanted[0] && sum === wanted[1]) return Number(count)
   throw new ConfigurationError(
     `The rows of ${table.table} are not those of the dump: ${count} here, ${wanted[0]} there, and they ` +
       'add up to something else. Nothing was changed.',
@@ -150,9 +137,9 @@ async function isCommitted(url: string, { transaction }: Filling): Promise<boole
   }
 }
 
-/** @returns what its rows add up to; null of a dump that does not say it */
-async function fill(session: Session, lines: AsyncGenerator<Buffer>): Promise<Sums | null> {
-  let sums: Sums | null = null
+/** @returns what its rows add up to */
+async function fill(session: Session, lines: AsyncGenerator<Buffer>): Promise<Sums> {
+  let sums: Sums = {}
   for await (const line of lines) {
     const text = line.toString()
     if (text === END) return sums
@@ -209,7 +196,7 @@ async function refuseMisfits(session: Session, statement: string): Promise<void>
 async function refuseUnfit(session: Session, line: string): Promise<void> {
   if (!line.startsWith(HEADER)) throw new ConfigurationError('The file is no dump of storerank.')
   const { format, version, migrations }: Header = JSON.parse(line.slice(HEADER.length))
-  if (format > FORMAT || String(migrations) !== String(await readMigrations(session))) {
+  if (format !== FORMAT || String(migrations) !== String(await readMigrations(session))) {
     throw new ConfigurationError(
       `The dump was made by storerank ${version} with other tables than this one has: restore it with ` +
         'that version, and update then. Nothing was changed.',

@@ -58,19 +58,12 @@ export function toReviews(fetched: Of<'reviews'>, idOf: AppIds): SeenReview[] {
   const { item, reviews } = fetched
   const app = reviews === null ? undefined : idOf(item.store, reviews.appId)
   if (reviews === null || app === undefined) return []
-  return reviews.items.map((review) => ({
-    serviceId: item.serviceId,
-    app,
-    reviewId: review.id,
-    version: review.version,
-    rating: review.rating?.value ?? null,
-    title: review.title,
-    text: review.reviewText,
-    author: review.userProfile?.profileName ?? null,
-    authorImage: review.userProfile?.profileImageUrl ?? null,
-    helpfulCount: review.helpfulCount,
-    responses: review.responses,
-    writtenAt: review.timestamp,
+  return reviews.items.map(({ id, rating, reviewText, userProfile, timestamp, ...review }) => ({
+    ...{ serviceId: item.serviceId, app, reviewId: id, text: reviewText, writtenAt: timestamp },
+    ...pick(review, ['version', 'title', 'helpfulCount', 'responses']),
+    rating: rating?.value ?? null,
+    author: userProfile?.profileName ?? null,
+    authorImage: userProfile?.profileImageUrl ?? null,
     firstSeenAt: reviews.datetime,
     lastSeenAt: reviews.datetime,
   }))
@@ -96,38 +89,27 @@ function captureOf(
   }
 }
 
+/** In the order in which they are hashed. */
+const DETAILS = [
+  ...(['subtitle', 'developer', 'developerId', 'developerUrl', 'developerEmail'] as const),
+  ...(['developerAddress', 'developerWebsite', 'categories', 'languages', 'advisories'] as const),
+  ...(['genres', 'tags', 'videos', 'similarApps', 'moreAppsByDeveloper'] as const),
+] as const
+
+function pick<Row extends object, Field extends keyof Row>(row: Row, fields: readonly Field[]) {
+  return Object.fromEntries(fields.map((field) => [field, row[field]])) as Pick<Row, Field>
+}
+
 /** What an app's own page says beside. */
 function pageOf(info: InfoResult): SnapshotColumns & Pick<SnapshotCapture, 'listing'> {
   const { title, description, updateNotes, icon } = info
   const images = (info.images ?? []).filter((image) => image !== null)
-  const details = {
-    subtitle: info.subtitle,
-    developer: info.developer,
-    developerId: info.developerId,
-    developerUrl: info.developerUrl,
-    developerEmail: info.developerEmail,
-    developerAddress: info.developerAddress,
-    developerWebsite: info.developerWebsite,
-    categories: info.categories,
-    languages: info.languages,
-    advisories: info.advisories,
-    genres: info.genres,
-    tags: info.tags,
-    videos: info.videos,
-    similarApps: info.similarApps,
-    moreAppsByDeveloper: info.moreAppsByDeveloper,
-  }
-  const content = { title, description, updateNotes, icon, images, details }
+  const content = { title, description, updateNotes, icon, images, details: pick(info, DETAILS) }
   const hash = createHash('sha256').update(JSON.stringify(content)).digest()
   return {
     priceMicros: info.price?.current == null ? null : Math.round(info.price.current * 1_000_000),
     currency: info.price?.currency ?? null,
-    isFree: info.isFree,
-    version: info.version,
-    minimumOsVersion: info.minimumOsVersion,
-    size: info.size,
-    mainCategory: info.mainCategory,
-    installsCount: info.installsCount,
+    ...pick(info, ['isFree', 'version', 'minimumOsVersion', 'size', 'mainCategory', 'installsCount']),
     releasedAt: info.releasedDate,
     updatedAt: info.lastUpdateDate,
     listingHash: hash,

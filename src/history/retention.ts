@@ -6,7 +6,6 @@ import type { Database, SqlRunner, Transaction } from '../db/database.ts'
 import { oneRow } from '../db/one-row.ts'
 import { inPiece, ROWS_AT_ONCE } from '../db/pieces.ts'
 import { type Statement, sql } from '../db/sql.ts'
-import { listPartitions, type Partition } from './partitions.ts'
 
 export interface Kept {
   readonly rows: number
@@ -153,4 +152,33 @@ async function prunePiece(
           )
           select count(*) as rows, coalesce(max(target_id), 0) as last from gone`
   return oneRow(rows)
+}
+
+/** The rows of one month of UTC. */
+export interface Partition {
+  readonly table: 'ranking' | 'app_snapshot' | 'page'
+  readonly name: string
+  readonly begins: Date
+  readonly ends: Date
+}
+
+/** Makes the partitions of this month and those ahead; returns how many were missing. */
+export async function makePartitionsAhead(db: Database, monthsAhead: number): Promise<number> {
+  const [row] = await db.sql<{ made: number }[]>`
+    select ensure_history_partitions(storerank_now(), storerank_now()
+      + make_interval(months => ${monthsAhead})) as made`
+  return row?.made ?? 0
+}
+
+/** The partitions of a table, the oldest first. */
+export async function listPartitions(db: SqlRunner, table: Partition['table']): Promise<Partition[]> {
+  return db<Partition[]>`
+    select ${table} as table, c.relname as name, m.begins at time zone 'UTC' as begins,
+      (m.begins + interval '1 month') at time zone 'UTC' as ends
+    from pg_inherits i join pg_class c on c.oid = i.inhrelid
+    cross join lateral (select to_timestamp(right(c.relname, 6),
+      'YYYYMM') at time zone current_setting('timezone') as begins) m
+    where i.inhparent = ${table}::text::regclass and c.relname = ${table} || '_' || right(c.relname, 6)
+      and c.relname ~ '_[0-9]{6}$'
+    order by 2`
 }

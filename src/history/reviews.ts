@@ -1,34 +1,28 @@
 /** Reviews, once each: an edited one is what its latest capture shows, in whatever order they arrive. */
 import type { Transaction } from '../db/database.ts'
-import { sql } from '../db/sql.ts'
+import { type FieldsOf, sql, type Value } from '../db/sql.ts'
 import type { ReviewResponse } from '../service/results.ts'
-
-/** A review as captures showed it. */
-export interface SeenReview {
-  /** Of the capture that shows it: where it was written is known by its target. */
-  readonly serviceId: string
-  /** In the dictionary. */
-  readonly app: number
-  readonly reviewId: string
-  readonly version: string | null
-  readonly rating: number | null
-  readonly title: string | null
-  readonly text: string | null
-  readonly author: string | null
-  readonly authorImage: string | null
-  readonly helpfulCount: number | null
-  readonly responses: readonly ReviewResponse[] | null
-  readonly writtenAt: Date | null
-  /** Captures that showed it first and last; null: now. */
-  readonly firstSeenAt: Date | null
-  readonly lastSeenAt: Date | null
-}
 
 const CONTENT = `
   version text, rating real, title text, text text, author text, authorImage text, helpfulCount int,
   responses jsonb, writtenAt timestamptz`
 const REVIEW = `${CONTENT}, app int, reviewId text`
 const SEEN = 'serviceId text, firstSeenAt timestamptz, lastSeenAt timestamptz, place int'
+
+type Content = { readonly [Column in Exclude<FieldsOf<typeof CONTENT>, 'responses'>]: Value }
+
+/** A review as captures showed it. */
+export interface SeenReview extends Content {
+  /** Of the capture that shows it: where it was written is known by its target. */
+  readonly serviceId: string
+  /** In the dictionary. */
+  readonly app: number
+  readonly reviewId: string
+  readonly responses: readonly ReviewResponse[] | null
+  /** Captures that showed it first and last; null: now. */
+  readonly firstSeenAt: Date | null
+  readonly lastSeenAt: Date | null
+}
 
 /** A review has some hundred bytes, and 100,000 characters at most. */
 const ROWS_PER_STATEMENT = 5_000
@@ -43,6 +37,7 @@ export async function upsertReviews(tx: Transaction, seen: readonly SeenReview[]
 
 /** Pure: each review once, as its latest capture shows it, in the order in which all writers lock them. */
 export function mergeReviews(seen: readonly SeenReview[]): SeenReview[] {
+  const timeOf = (at: Date | null) => at?.getTime() ?? Infinity
   const byKey = new Map<string, SeenReview>()
   for (const review of seen) {
     const key = `${review.app} ${review.reviewId}`
@@ -53,10 +48,6 @@ export function mergeReviews(seen: readonly SeenReview[]): SeenReview[] {
     byKey.set(key, { ...newer, firstSeenAt: isFirst ? older.firstSeenAt : newer.firstSeenAt })
   }
   return [...byKey.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, review]) => review)
-}
-
-function timeOf(at: Date | null): number {
-  return at?.getTime() ?? Number.POSITIVE_INFINITY
 }
 
 async function upsertPart(tx: Transaction, reviews: readonly SeenReview[]): Promise<void> {

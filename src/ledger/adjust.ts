@@ -5,9 +5,7 @@ import { sql } from '../db/sql.ts'
 import { insertSpendChanges } from './money.ts'
 import { learnedPrices } from './prices.ts'
 
-/**
- * Learns prices of tasks of `audit_found` that cost more than their answers said, before they are adjusted.
- */
+/** Learns the prices of tasks of `audit_found` that cost more than was told, before they are adjusted. */
 export async function learnFromList(tx: Transaction): Promise<void> {
   await tx`
     with known as (
@@ -26,8 +24,7 @@ export async function learnFromList(tx: Transaction): Promise<void> {
 }
 
 /**
- * Writes the adjustments of `audit_found`, split and dated like their charges. Idempotent: an adjustment is
- * computed from the facts alone.
+ * Writes the adjustments of `audit_found`, split and dated like their charges. Idempotent.
  * @returns how many tasks have a new or changed adjustment
  */
 export async function adjustCharges(tx: Transaction): Promise<number> {

@@ -24,8 +24,8 @@ export interface Evidence {
 }
 
 /**
- * Records created tasks: sets the service id, charges each payer, and ends the reservation, on whose day the
- * charge counts. A dropped task becomes `posted`, unless its slot has another task.
+ * Sets the service ids, charges each payer, and ends the reservation, on whose day the charge counts. A
+ * dropped task becomes `posted`, unless its slot has another task.
  * @param overdueAfterMs when the result of a task at priority 1 is late, and asked for by id
  */
 export async function adoptTasks(
@@ -97,7 +97,7 @@ function known(created: readonly CreatedTask[]) {
         select f.task_id, f.service_id, f.cost_micros as told_micros, k.target_id, k.slot, k.priority,
           k.depth, k.payers, k.estimate_micros, k.reserved_at, k.state,
           k.state in ('planned', 'posting') as is_reserved,
-          -- Null for a call that is answered at once (live-call.ts): its answer came, or it is lost.
+          -- Null for a call that is answered at once (planCall): its answer came, or it is lost.
           (select endpoint_of(t.store, t.function) from target t where t.id = k.target_id) as endpoint,
           coalesce(f.cost_micros, k.estimate_micros) as cost_micros,
           f.service_id = coalesce(k.service_id, first_value(f.service_id)

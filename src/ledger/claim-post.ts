@@ -6,6 +6,7 @@ import type { SqlRunner, Transaction } from '../db/database.ts'
 import { oneRow } from '../db/one-row.ts'
 import { type Statement, sql } from '../db/sql.ts'
 import type { LISTING_SEARCH, ServiceFunction, Store } from '../service/functions.ts'
+import { TIMINGS } from '../timings.ts'
 import { describeUnsent, leaveUnsent } from './leave-unsent.ts'
 import { insertSpendChanges, newReservations, RESERVATION, releasedReservations } from './money.ts'
 import type { TagOrigin } from './tag.ts'
@@ -23,11 +24,11 @@ export async function holdPost(db: SqlRunner, postId: string, problem: string): 
     where id = ${postId} and state = 'ready' and problem is distinct from ${problem}`
 }
 
-/** A post that is claimed, with the `project.id` of each project that pays for a task of it. */
 export interface PostToClaim {
   readonly id: string
   readonly store: Store
   readonly function: ServiceFunction | typeof LISTING_SEARCH
+  /** The `project.id` of each project that pays for a task of it. */
   readonly payers: readonly number[]
 }
 
@@ -44,20 +45,15 @@ export async function lockPlannedTasks(tx: Transaction, postId: string): Promise
   return payers
 }
 
-/** Which transitions a post needs before it may be sent: most need none. */
-export interface PostReview {
-  readonly hasStaleTasks: boolean
-  readonly hasOutdatedReservations: boolean
-  readonly isOverBudget: boolean
-}
-
-/** Asks in one cheap statement which of the transitions below a post needs. */
+/** Asks in one cheap statement which of the transitions below a post needs: most need none. */
 export async function reviewPost(
   tx: Transaction,
   post: PostToClaim,
   { maxDayMicros, maxMonthMicros }: DayAndMonthBudget,
-): Promise<PostReview> {
-  const rows = await tx<PostReview[]>`
+) {
+  const rows = await tx<
+    { hasStaleTasks: boolean; hasOutdatedReservations: boolean; isOverBudget: boolean }[]
+  >`
     with ${outdatedTasks(post)},
     ${staleTasks(post.id)}
     select exists (select from stale) as "hasStaleTasks",
@@ -112,9 +108,7 @@ function outdatedTasks(post: PostToClaim): Statement {
     )`
 }
 
-/**
- * Takes out tasks whose slot is over and tasks that no watch asks for any more. What is owed becomes a gap.
- */
+/** Takes out tasks whose slot is over, or that no watch asks for any more. What is owed becomes a gap. */
 export async function dropStaleTasks(tx: Transaction, postId: string): Promise<void> {
   const ownProblem = sql`coalesce(s.problem, (select p.problem from post p where p.id = ${postId}))`
   await tx`
@@ -193,9 +187,8 @@ function overBudget(post: PostToClaim, budget: DayAndMonthBudget): Statement {
 }
 
 /**
- * Drops tasks, the least urgent first, until the reservations fit the budgets again: those of the payers,
- * then those of all projects, of which the first drops free some, and the account's limit per minute. Their
- * slots are due again, with the reason.
+ * Drops tasks, the least urgent first, until the reservations fit the budgets and the account's limit per
+ * minute again. Their slots are due again, with the reason.
  */
 export async function dropTasksOverBudget(
   tx: Transaction,
@@ -253,11 +246,11 @@ export async function keepOneTask(tx: Transaction, postId: string): Promise<void
       order by priority desc, planned_at, id limit 1)`
 }
 
-/** Which posts of a store and function a runner is sending, or have lost their answer. */
+/** How many posts of a store and function are being sent, or have lost their answer. */
 export async function readPostsInFlight(
   tx: Transaction,
   { store, function: fn }: Pick<PostToClaim, 'store' | 'function'>,
-): Promise<{ readonly sending: number; readonly unknown: number }> {
+) {
   const rows = await tx<{ sending: number; unknown: number }[]>`
     select count(*) filter (where state = 'sending') as sending, count(*)
       filter (where state = 'unknown') as unknown
@@ -274,15 +267,6 @@ export async function settleEmptyPost(tx: Transaction, postId: string): Promise<
   return count > 0
 }
 
-export interface ClaimStamp {
-  /** New for each attempt: every later decision on the post carries it. */
-  readonly token: string
-  readonly runner: string
-  /** From now on: until when it may be sent, and until when its answer is awaited. */
-  readonly sendWithinMs: number
-  readonly answerWithinMs: number
-}
-
 /** A task as the claim hands it to the sender. */
 export interface ClaimedTask extends TagOrigin {
   readonly id: string
@@ -296,11 +280,16 @@ export interface ClaimedTask extends TagOrigin {
   readonly html: boolean
 }
 
-/** The decision to send: from its commit on only this runner may send the post, until `send_before`. */
+/**
+ * The decision to send: from its commit on only this runner may send the post, until `send_before`.
+ * @param token new for each attempt: every later decision on the post carries it
+ */
 export async function startSending(
   tx: Transaction,
   postId: string,
-  { token, runner, sendWithinMs, answerWithinMs }: ClaimStamp,
+  token: string,
+  runner: string,
+  validMs: number,
 ): Promise<ClaimedTask[]> {
   return tx<ClaimedTask[]>`
     with sent as (
@@ -311,8 +300,8 @@ export async function startSending(
     sending as (
       update post set state = 'sending', token = ${token}, runner = ${runner}, problem = null,
         micros = (select sum(estimate_micros) from sent),
-        send_before = clock_timestamp() + make_interval(secs => ${sendWithinMs / 1000}),
-        answer_before = clock_timestamp() + make_interval(secs => ${answerWithinMs / 1000})
+        send_before = clock_timestamp() + make_interval(secs => ${validMs / 1000}),
+        answer_before = clock_timestamp() + make_interval(secs => ${(validMs + TIMINGS.callTimeoutMs) / 1000})
       where id = ${postId}
     )
     select s.id, s.attempt, t.subject, t.category, t.location_code as "locationCode",

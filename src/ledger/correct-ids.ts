@@ -46,9 +46,7 @@ function findOtherIds(db: SqlRunner, listed: readonly CreatedTask[]): Promise<Wr
     where k.service_id <> l.service_id`
 }
 
-/**
- * A wrong id may have stood for an attempt that was repeated since: only the charge of that attempt has it.
- */
+/** A wrong id may be that of an attempt that was repeated since: only its charge has it. */
 async function addEarlierAttempts(
   db: SqlRunner,
   listed: readonly CreatedTask[],

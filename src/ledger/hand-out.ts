@@ -84,8 +84,7 @@ export async function endLeasesOfFuture(db: SqlRunner): Promise<void> {
 }
 
 /**
- * Leases overdue tasks, which no ready list has named in time, the longest due to be asked for first. They
- * stay overdue until their result comes.
+ * Leases overdue tasks, which no ready list has named in time. They stay overdue until their result comes.
  * @param patience how many times as long as usual it may take
  */
 export async function leaseOverdueTasks(tx: Transaction, patience: number): Promise<FetchItem[]> {
@@ -105,10 +104,7 @@ export async function leaseOverdueTasks(tx: Transaction, patience: number): Prom
     returning k.service_id as "serviceId", ${BY_ID}, ${FETCH_COLUMNS}`
 }
 
-export interface Endpoint {
-  readonly store: Store
-  readonly function: ServiceFunction
-}
+export type Endpoint = Pick<FetchItem, 'store' | 'function'>
 
 /**
  * Endpoints with tasks that are not leased, or with unknown posts: all ready lists share 20 calls a minute.

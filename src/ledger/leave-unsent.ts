@@ -47,10 +47,7 @@ export function leaveUnsent(): Statement {
     ${insertSpendChanges(releasedReservations('failed'), releasedReservations('gone'))}`
 }
 
-/**
- * `close`: some planned tasks whose slot is over leave the ledger, whose lock the caller holds.
- * @returns how many
- */
+/** `close`: some planned tasks whose slot is over leave the ledger, whose lock the caller holds. */
 export async function closeUnsentTasks(tx: Transaction, limit: number): Promise<number> {
   // By the index of packed tasks, and by that of the others.
   const [packed, unpacked] = [sql`is not null`, sql`is null`].map(

@@ -46,9 +46,7 @@ export function withLedgerLock<T>(
   )
 }
 
-/**
- * Locks the open tasks of posts and the named tasks, by id, before the first of them and any post changes.
- */
+/** Locks the open tasks of posts and the named tasks, by id, before the first of them or a post changes. */
 export async function lockTasksOfPosts(
   tx: Transaction,
   postIds: readonly string[],

@@ -2,8 +2,10 @@
 import type { Transaction } from '../db/database.ts'
 import { oneRow } from '../db/one-row.ts'
 import { sql } from '../db/sql.ts'
+import { LISTING_SEARCH, type Store } from '../service/functions.ts'
 import { MAX_TASKS_PER_POST } from '../service/post-tasks.ts'
-import { insertSpendChanges } from './money.ts'
+import type { PostToClaim } from './claim-post.ts'
+import { insertSpendChanges, newReservations, RESERVATION, releasedReservations } from './money.ts'
 
 /**
  * Makes tasks of what the temporary table `decided` buys (see `admission`), with their posts. A task is
@@ -80,4 +82,50 @@ export async function packTasks(tx: Transaction): Promise<string[]> {
     )
     select id from new_post order by pack, store, function`
   return rows.map((row) => row.id)
+}
+
+/**
+ * Plans a call that is paid for and answered at once: the search in listings. It is a task of a post of its
+ * own, with the budgets, charge, lost answer, audit and recovery of every task. No watch asks for it, so that
+ * it is never posted again (`dropStaleTasks`), and it is `collected` once it is charged. The caller holds the
+ * ledger's lock.
+ * @param call what it asks for, in words; who pays, also a new project; the most that it may cost
+ */
+export async function planCall(
+  tx: Transaction,
+  call: { store: Store; subject: string; project: string; estimateMicros: number },
+): Promise<PostToClaim> {
+  const { store, subject, project, estimateMicros } = call
+  await tx`insert into project (name) values (${project}) on conflict (name) do nothing`
+  const rows = await tx<{ id: string; payers: number[] }[]>`
+    -- No place and no language: a listing is of the whole store.
+    with target as (select target_of(${store}, ${LISTING_SEARCH}, ${subject}, 0, '') as id),
+    slot as (
+      -- The tag has it in whole seconds, and no two searches for the same have one.
+      select greatest(date_trunc('second', storerank_now()), max(k.slot) + interval '1 second') as at
+      from target t left join task k on k.target_id = t.id
+    ),
+    made as (insert into post (store, function) values (${store}, ${LISTING_SEARCH}) returning id),
+    inserted as (
+      insert into task (target_id, slot, slot_ends_at, priority, estimate_micros, payers, reserved_at,
+        post_id)
+      select t.id, s.at, s.at + interval '1 hour', 1, ${estimateMicros}::bigint, array[p.id], storerank_now(),
+        m.id
+      from target t, slot s, made m, project p where p.name = ${project}
+      returning payers, estimate_micros, reserved_at
+    ),
+    ${insertSpendChanges(newReservations('inserted'))}
+    select m.id, i.payers from made m, inserted i`
+  return { ...oneRow(rows), store, function: LISTING_SEARCH }
+}
+
+/** Takes a call out that was not sent: no byte of its tag has left. */
+export async function dropCall(tx: Transaction, postId: string): Promise<void> {
+  await tx`
+    with deleted as (
+      delete from task k where k.post_id = ${postId} and k.state = 'posting'
+      returning ${RESERVATION}
+    ),
+    ${insertSpendChanges(releasedReservations('deleted'))}
+    select`
 }

@@ -3,6 +3,7 @@
  * learned, told once, and reserved from then on (`unit_price`).
  */
 import type { SqlRunner } from '../db/database.ts'
+import { oneRow } from '../db/one-row.ts'
 import { type Statement, sql } from '../db/sql.ts'
 import type { Logger } from '../log.ts'
 
@@ -144,26 +145,20 @@ export async function tellPrices(db: SqlRunner, log: Logger): Promise<void> {
   }
 }
 
-export interface PriceKnowledge {
-  /** A charge of the last days said what it costs, and none is doubted. */
-  readonly isKnown: boolean
-  /** One task alone was charged much more than is known. */
-  readonly isDoubted: boolean
-  /** And the account's price list was not read since. */
-  readonly isListOld: boolean
-}
-
-/** What is known of the price of a function in a store. */
+/**
+ * What is known of the price of a function in a store: whether a charge of the last days said it and none is
+ * doubted; whether one task alone was charged much more, and the account's price list was not read since.
+ */
 export async function readPriceKnowledge(
   db: SqlRunner,
   { store, function: fn }: { readonly store: string; readonly function: string },
-): Promise<PriceKnowledge> {
-  const [row] = await db<PriceKnowledge[]>`
+) {
+  const rows = await db<{ isKnown: boolean; isDoubted: boolean; isListOld: boolean }[]>`
     select count(*) > 0 and not coalesce(bool_or(c.is_doubted), false) as "isKnown",
       coalesce(bool_or(c.is_doubted), false) as "isDoubted",
       coalesce(bool_or(c.is_doubted and not exists (
         select from account_usage u where u.fetched_at > c.charged_at)), false) as "isListOld"
     from charged_price c
     where c.store = ${store} and c.function = ${fn} and c.charged_at > now() - interval '8 days'`
-  return row ?? { isKnown: false, isDoubted: false, isListOld: false }
+  return oneRow(rows)
 }

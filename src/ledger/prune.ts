@@ -10,10 +10,7 @@ import { CHARGED_BY_KIND } from './money.ts'
 /** Of ended work. Longer than the service keeps any result. */
 export const KEEP_DAYS = 90
 
-/**
- * Deletes some tasks that ended long ago and whose slot is in the history, where they have one.
- * @returns how many; zero when none is left
- */
+/** Deletes some tasks that ended long ago and whose slot is in the history, where they have one. */
 export async function pruneTasks(db: SqlRunner): Promise<number> {
   const { count } = await db`
     delete from task where id = any(array(
@@ -28,7 +25,7 @@ export async function pruneTasks(db: SqlRunner): Promise<number> {
   return count
 }
 
-/** Deletes a bounded number of settled posts without tasks. Returns how many; zero when none is left. */
+/** Deletes some settled posts without tasks. */
 export async function prunePosts(db: SqlRunner): Promise<number> {
   const { count } = await db`
     delete from post where id = any(array(

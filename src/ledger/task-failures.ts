@@ -133,13 +133,12 @@ export async function postAgain(
 }
 
 export interface WaitingAttempts {
-  /** Tasks that the store failed, and that are posted again later. */
   readonly waiting: number
-  /** When the first of them is; null without any. */
+  /** Null without any. */
   readonly nextAttemptAt: Date | null
 }
 
-/** What waits for another attempt. Counted among the planned tasks of `open_work` too. */
+/** Tasks that the store failed, and that are posted again later: planned ones, in `open_work` too. */
 export async function readWaitingAttempts(db: SqlRunner): Promise<WaitingAttempts> {
   const rows = await db<WaitingAttempts[]>`
     select count(*) as waiting, min(not_before) as "nextAttemptAt" from task
@@ -182,9 +181,7 @@ export async function deferResults(tx: Transaction, later: readonly LaterResult[
 /** The service keeps results for 30 days at most (spec: Limits), from when the task was done. */
 const RESULTS_KEPT_DAYS = 32
 
-/**
- * Fails tasks that the service never finished, or does not know (40401), once it cannot have their result.
- */
+/** Fails tasks that the service never finished, or does not know (40401), once it has no result of them. */
 export async function giveUpResults(db: SqlRunner): Promise<number> {
   const { count } = await db`
     update task set state = 'failed', ended_at = clock_timestamp(), fetching_until = null,

@@ -31,7 +31,6 @@ import { NEWEST_FIRST, type Priority, type ServiceFunction, type Store } from '.
 import { splitCategory } from '../service/subject.ts'
 import type { TaskToPost } from '../service/task-rules.ts'
 import type { SendWindow } from '../service/transport.ts'
-import { TIMINGS } from '../timings.ts'
 
 export interface ClaimedPost {
   readonly postId: string
@@ -72,8 +71,7 @@ const FIRST_PRICE_WAIT_MS = 250
 const turns = new WeakMap<Database, LimitFunction>()
 
 /**
- * Claims one post. Money counts on the day of sending, so the reservations move to today and are tested
- * against the budget again; tasks whose slot is over or that no watch asks for are dropped.
+ * Claims one post. Money counts on the day of sending: the reservations move to it, and are tested again.
  * @param token new for each attempt: every later decision on the post carries it
  */
 export function claimPost(
@@ -132,23 +130,14 @@ export async function beginSending(
   tx: Transaction,
   db: Database,
   postId: string,
-  {
-    token,
-    path,
-    window,
-  }: { readonly token: string; readonly path: string; readonly window: CallWindowOptions },
+  { token, path, window }: { token: string; path: string; window: CallWindowOptions },
 ): Promise<Sending | { readonly waitMs: number }> {
   const validMs = permitValidMs(db)
   // Both clocks are read before the permit is stamped.
   const send = { deadlineMs: performance.now() + validMs, wallDeadlineMs: Date.now() + validMs }
   const permit = await askForPermit(tx, 'task_post', path, window, validMs)
   if ('waitMs' in permit) return permit
-  const claimed = await startSending(tx, postId, {
-    token,
-    runner: window.runner,
-    sendWithinMs: validMs,
-    answerWithinMs: validMs + TIMINGS.callTimeoutMs,
-  })
+  const claimed = await startSending(tx, postId, token, window.runner, validMs)
   const tasks = claimed.map((task) => ({ ...task, tag: formatTag({ ...task, taskId: task.id }) }))
   return { callId: permit.callId, send, tasks }
 }

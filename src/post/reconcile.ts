@@ -13,8 +13,13 @@ import {
 import { correctIds } from '../ledger/correct-ids.ts'
 import { lockTasksOfPosts, withLedgerLock } from '../ledger/lock.ts'
 import { packTasks } from '../ledger/plan-tasks.ts'
-import { giveUpUnknownPosts, markOverduePosts, readUnknownPosts, type UnknownPosts } from '../ledger/posts.ts'
-import { releaseMissing } from '../ledger/release.ts'
+import {
+  giveUpUnknownPosts,
+  markOverduePosts,
+  readUnknownPosts,
+  releaseMissing,
+  type UnknownPosts,
+} from '../ledger/release.ts'
 import { logDuplicates } from '../ledger/task-log.ts'
 import type { Logger } from '../log.ts'
 import type { AppDataClient } from '../service/client.ts'

@@ -2,7 +2,7 @@
 import type { Fetched } from '../../src/collect/fetch.ts'
 import type { Database } from '../../src/db/database.ts'
 import { createDictionary } from '../../src/history/dictionary.ts'
-import { makePartitionsAhead } from '../../src/history/partitions.ts'
+import { makePartitionsAhead } from '../../src/history/retention.ts'
 import { storeFetched } from '../../src/history/store.ts'
 import type { ListedNumbers, RankedApp } from '../../src/service/search-result.ts'
 import { TIMINGS } from '../../src/timings.ts'

@@ -1,6 +1,6 @@
 /** Tasks that the service of a bench knows (service.ts), and the service. */
 import type { Database } from '../../src/db/database.ts'
-import { makePartitionsAhead } from '../../src/history/partitions.ts'
+import { makePartitionsAhead } from '../../src/history/retention.ts'
 import { type Delivery, listKeywords } from './bodies.ts'
 import { type Partner, startPartner } from './talk.ts'
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { beforeEach, describe, test } from 'node:test'
 import type { Database } from '../../src/db/database.ts'
 import { sql } from '../../src/db/sql.ts'
-import { makePartitionsAhead } from '../../src/history/partitions.ts'
+import { makePartitionsAhead } from '../../src/history/retention.ts'
 import { lasting } from '../support/lasting.ts'
 import { createPlanning } from '../support/planning.ts'
 

@@ -48,8 +48,8 @@ export async function writeNumbers(
   written: WrittenNumbers,
   seen: readonly SeenNumbers[],
 ): Promise<void> {
+  if (!seen.some((each) => findChange(written, each) !== null)) return
   const latest = latestOfEach(seen)
-  if (!latest.some((each) => findChange(written, each) !== null)) return
   await db.begin(async (tx) => {
     await tx`select wait_for_lock('numbers')`
     await readWritten(tx, written, latest)

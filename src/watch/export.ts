@@ -5,8 +5,8 @@
 import { stringify } from 'csv-stringify/sync'
 import type { Database, Session } from '../db/database.ts'
 import { sql } from '../db/sql.ts'
-import { escapeFormula } from './cells.ts'
 import { fileColumnsOf, LISTS, WATCHES, type Watch } from './kinds.ts'
+import { escapeFormula } from './spellings.ts'
 
 const ROWS_AT_ONCE = 1000
 /** A reader that pauses for longer loses the session. */

@@ -1,8 +1,8 @@
 /** A line of a file as rows of the tables: several where it names several countries, stores, or an app. */
-import { unescapeFormula } from './cells.ts'
+
 import type { Form } from './form.ts'
 import { fileColumnsOf, type Watch } from './kinds.ts'
-import { appOf, truthOf } from './spellings.ts'
+import { appOf, truthOf, unescapeFormula } from './spellings.ts'
 import type { Understanding } from './understand.ts'
 
 /** A row of the file: its cells that say something, by column of the table. */

@@ -5,7 +5,8 @@
  * memory nor a transaction grows with them; only a trial, and what replaces a project, is one transaction.
  */
 import { Readable } from 'node:stream'
-import type { Database, SqlRunner, Transaction } from '../db/database.ts'
+import { type Database, isDatabaseError, type SqlRunner, type Transaction } from '../db/database.ts'
+import type { DatabaseError } from '../db/driver.ts'
 import { sql } from '../db/sql.ts'
 import { ConfigurationError } from '../errors.ts'
 import { didYouMean } from '../suggest.ts'
@@ -186,12 +187,8 @@ async function storePiece(
     // What names a watch for the second time waits until the others are stored.
     while (left.length > 0) {
       const same = [...Map.groupBy(left, identityOf).values()]
-      await storeRows(
-        tx,
-        same.flatMap(([first]) => first ?? []),
-        tally,
-        replace !== undefined,
-      )
+      const firsts = same.flatMap(([first]) => first ?? [])
+      await storeRows(tx, firsts, tally, replace !== undefined)
       left = same.flatMap(([, ...again]) => again)
     }
   }
@@ -214,9 +211,8 @@ async function storeRows(tx: Transaction, rows: readonly FileRow[], tally: Tally
     tally.counts.unchanged += rows.length - stored.length
     tally.name(rows, ids)
   } catch (error) {
-    const { code = '' } = error as { code?: string }
     const [first, second] = rows
-    if (!ROW_AT_FAULT.test(code) || first === undefined) throw error
+    if (!isDatabaseError(error) || !ROW_AT_FAULT.test(error.code) || first === undefined) throw error
     if (second === undefined) {
       const { file, line, watch, cells } = first
       tally.refuse({ file, line, subject: cells.get(watch.key) ?? '', reason: explain(error, cells) })
@@ -228,25 +224,12 @@ async function storeRows(tx: Transaction, rows: readonly FileRow[], tally: Tally
   }
 }
 
-/**
- * The message without a full stop, with what the database adds to it. The detail of a rule says which row it
- * is, and so does the line.
- */
-function explain(error: unknown, cells: ReadonlyMap<string, string>): string {
-  const { code, message, detail, hint } = error as {
-    code?: string
-    message: string
-    detail?: string
-    hint?: string
-  }
-  return [
-    explainForm(message, cells) ?? explainMissing(message) ?? message,
-    BREAKS_RULE.test(code ?? '') ? '' : detail,
-    hint,
-  ]
-    .filter((text) => text !== undefined && text !== '')
-    .join(' ')
-    .replace(/\.$/, '')
+/** Without a full stop. The detail of a rule says which row it is, and so does the line. */
+function explain({ code, message, detail, hint }: DatabaseError, cells: FileRow['cells']): string {
+  const [, missing] = /^null value in column "(\w+)"/.exec(message) ?? []
+  const what = missing === undefined ? (explainForm(message, cells) ?? message) : `${missing} is missing`
+  const parts = [what, BREAKS_RULE.test(code) ? '' : detail, hint]
+  return parts.filter(Boolean).join(' ').replace(/\.$/, '')
 }
 
 const FORMS: Readonly<Record<string, string>> = {
@@ -260,7 +243,7 @@ const FORMS: Readonly<Record<string, string>> = {
 }
 
 /** Postgres says what it could not read, and not of which column. */
-function explainForm(message: string, cells: ReadonlyMap<string, string>): string | null {
+function explainForm(message: string, cells: FileRow['cells']): string | null {
   const [, type = '', value] =
     /^invalid input syntax for type ([a-z ]+): "(.*)"$/s.exec(message) ??
     /^()(?:value )?"(.*)" is out of range for type [a-z ]+$/s.exec(message) ??
@@ -270,11 +253,6 @@ function explainForm(message: string, cells: ReadonlyMap<string, string>): strin
   if (column === undefined || form === undefined) return null
   const instead = column === 'location_code' && type !== '' ? '; names stand in location_name' : ''
   return `${column} is ${JSON.stringify(value)}, which ${form}${instead}`
-}
-
-function explainMissing(message: string): string | null {
-  const [, missing] = /^null value in column "(\w+)"/.exec(message) ?? []
-  return missing === undefined ? null : `${missing} is missing`
 }
 
 /**
@@ -293,16 +271,15 @@ async function replaceProject(tx: Transaction, project: string, tally: Tally): P
   if (counts.refusedCount > 0 || isStopped) return
   counts.disabled = 0
   for (const table of [...listed].filter(isOfProject)) {
-    const disabled = await tx`
-      update ${sql.identifier(table)} set enabled = false
-      where project = ${project} and enabled
-        and id not in (select unnest(${named.get(table) ?? []}::bigint[]))`
-    counts.disabled += disabled.count
-    const enabled = await tx`
-      update ${sql.identifier(table)} set enabled = true
-      where project = ${project} and not enabled
-        and id in (select unnest(${unsaid.get(table) ?? []}::bigint[]))`
-    counts.enabled += enabled.count
+    const turned = await tx<{ enabled: boolean }[]>`
+      update ${sql.identifier(table)} set enabled = not enabled
+      where project = ${project} and case when enabled
+        then id not in (select unnest(${named.get(table) ?? []}::bigint[]))
+        else id in (select unnest(${unsaid.get(table) ?? []}::bigint[])) end
+      returning enabled`
+    const enabled = turned.filter((row) => row.enabled).length
+    counts.enabled += enabled
+    counts.disabled += turned.length - enabled
   }
 }
 

@@ -2,10 +2,9 @@
  * The service's reference lists, kept for watches that name their location in words, and for finding mistakes
  * in watches.
  */
-import pLimit from 'p-limit'
 import type { Database } from '../db/database.ts'
 import { ROWS_AT_ONCE } from '../db/pieces.ts'
-import { type Statement, sql } from '../db/sql.ts'
+import { sql } from '../db/sql.ts'
 import { AccountError, StorerankError } from '../errors.ts'
 import { isNotOffered } from '../service/answer.ts'
 import type { AppDataClient } from '../service/client.ts'
@@ -22,10 +21,10 @@ export interface LoadedReferences extends Readonly<typeof NONE> {
 interface List {
   readonly count: keyof typeof NONE
   readonly table: 'location' | 'language' | 'category'
+  readonly store: Store
+  /** Of categories. */
+  readonly kind?: 'chart' | 'listing'
   readonly fetched: Promise<readonly object[]>
-  readonly replaced: Statement
-  /** The service as it is specified does not have it: it would be missed, and asked for, every day. */
-  readonly mayLack?: boolean
 }
 
 /**
@@ -37,13 +36,12 @@ interface List {
  */
 export async function loadReferences(db: Database, client: AppDataClient): Promise<LoadedReferences> {
   const loaded = { ...NONE }
-  const oneByOne = pLimit(1)
-  const load = async ({ count, table, fetched, replaced }: List) => {
-    const rows = await fetched
+  const load = async (list: List) => {
+    const rows = await list.fetched
     // A list that was there does not vanish because the service had a bad moment.
-    if (rows.length > 0) await replaceRows(db, table, rows, replaced)
-    loaded[count] += rows.length
-    if (table === 'location') await oneByOne(() => openMissingPeriods(db))
+    if (rows.length > 0) await replaceRows(db, list, rows)
+    loaded[list.count] += rows.length
+    if (list.table === 'location') await openMissingPeriods(db)
   }
   const lists = STORES.flatMap((store) => fetchOfStore(client, store))
   const errors: StorerankError[] = []
@@ -53,7 +51,9 @@ export async function loadReferences(db: Database, client: AppDataClient): Promi
     const error: unknown = result.reason
     if (!(error instanceof StorerankError) || error instanceof AccountError) throw error
     errors.push(error)
-    if (!lists[index]?.mayLack || !isNotOffered(error)) missing.push(error.message)
+    // The service as it is specified does not have it: it would be missed, and asked for, every day.
+    const mayLack = lists[index]?.kind === 'listing' && lists[index].store === 'ios_store'
+    if (!mayLack || !isNotOffered(error)) missing.push(error.message)
   }
   if (errors.length === lists.length) throw errors[0]
   return { ...loaded, missing }
@@ -62,50 +62,35 @@ export async function loadReferences(db: Database, client: AppDataClient): Promi
 function fetchOfStore(client: AppDataClient, store: Store): List[] {
   const locations = client.listLocations(store).then((rows) =>
     rows.map((row) => ({
-      ...{ store, code: row.locationCode, name: row.locationName, parent_name: row.locationNameParent },
+      ...{ code: row.locationCode, name: row.locationName, parent_name: row.locationNameParent },
       ...{ country_iso_code: row.countryIsoCode, type: row.locationType },
     })),
   )
   const languages = client
     .listLanguages(store)
-    .then((rows) => rows.map((row) => ({ store, code: row.languageCode, name: row.languageName })))
-  const charts = client
-    .listCategories(store)
-    .then((names) => names.map((name) => ({ store, kind: 'chart', name })))
+    .then((rows) => rows.map((row) => ({ code: row.languageCode, name: row.languageName })))
+  const charts = client.listCategories(store).then((names) => names.map((name) => ({ name })))
   const listings = client
     .listListingCategories(store)
-    .then((rows) => rows.map((row) => ({ store, kind: 'listing', name: row.category, listings: row.count })))
-  const ofStore = sql`store = ${store}`
-  const ofKind = (kind: string) => sql`store = ${store} and kind = ${kind}`
-  const mayLack = store === 'ios_store'
+    .then((rows) => rows.map((row) => ({ name: row.category, listings: row.count })))
   return [
-    { count: 'locations', table: 'location', fetched: locations, replaced: ofStore },
-    { count: 'languages', table: 'language', fetched: languages, replaced: ofStore },
-    { count: 'categories', table: 'category', fetched: charts, replaced: ofKind('chart') },
-    {
-      count: 'listingCategories',
-      table: 'category',
-      fetched: listings,
-      replaced: ofKind('listing'),
-      mayLack,
-    },
+    { count: 'locations', table: 'location', store, fetched: locations },
+    { count: 'languages', table: 'language', store, fetched: languages },
+    { count: 'categories', table: 'category', store, kind: 'chart', fetched: charts },
+    { count: 'listingCategories', table: 'category', store, kind: 'listing', fetched: listings },
   ]
 }
 
 /** The android_store has about 100,000 places, in 15 MB: they are written in pieces. */
-async function replaceRows(
-  db: Pick<Database, 'begin'>,
-  name: string,
-  rows: readonly object[],
-  replaced: Statement,
-): Promise<void> {
-  const table = sql.identifier(name)
-  await db.begin(async (tx) => {
-    await tx`delete from ${table} where ${replaced}`
+async function replaceRows({ begin }: Database, { table, store, kind }: List, rows: readonly object[]) {
+  const name = sql.identifier(table)
+  await begin(async (tx) => {
+    await tx`delete from ${name} where store = ${store} ${kind ? sql`and kind = ${kind}` : sql``}`
     for (let from = 0; from < rows.length; from += ROWS_AT_ONCE) {
-      const some = JSON.stringify(rows.slice(from, from + ROWS_AT_ONCE))
+      const some = rows.slice(from, from + ROWS_AT_ONCE).map((row) => ({ store, kind, ...row }))
       await tx`
-        insert into ${table} select * from json_populate_recordset(null::${table}, ${some}::text::json)
+        insert into ${name} select * from json_populate_recordset(null::${name},
+          ${JSON.stringify(some)}::text::json)
         on conflict do nothing`
     }
   })

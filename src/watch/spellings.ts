@@ -165,3 +165,18 @@ export function rankOf(text: string): number | null {
   const digits = /^#?(\d{1,4})(?:[.,]0+)?$/.exec(text.trim())?.[1]
   return digits === undefined || Number(digits) === 0 ? null : Number(digits)
 }
+
+/** What a spreadsheet takes for the begin of a formula, or skips before one; the wide signs in East Asia. */
+const BEGINNING = '[=+\\-@＝＋－＠\\t\\r\\n]'
+const FORMULA = new RegExp(`^'*${BEGINNING}`)
+const DEFUSED = new RegExp(`^'+${BEGINNING}`)
+
+/** What a spreadsheet would take for a formula, or for one so escaped, gets an apostrophe before it. */
+export function escapeFormula(text: string): string {
+  return FORMULA.test(text) ? `'${text}` : text
+}
+
+/** The text that `escapeFormula` was given. */
+export function unescapeFormula(cell: string): string {
+  return DEFUSED.test(cell) ? cell.slice(1) : cell
+}

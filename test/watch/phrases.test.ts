@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { listPhrases } from '../../src/watch/phrases.ts'
+import { listPhrases } from '../../src/watch/discover.ts'
 
 for (const [language, text, phrases] of [
   ['en', 'Velton: Morning Yoga 2026', ['velton', 'morning', 'morning yoga', 'yoga']],

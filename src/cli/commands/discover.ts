@@ -10,7 +10,6 @@ import { DEFAULT_LISTINGS, LISTING_PRICES } from '../../service/listings.ts'
 import { formatUsd } from '../../text/money.ts'
 import { countOf } from '../../text/words.ts'
 import { shortName } from '../../watch/add.ts'
-import { escapeFormula } from '../../watch/cells.ts'
 import {
   addProbes,
   type Candidate,
@@ -20,6 +19,7 @@ import {
   priceProbes,
   readProbes,
 } from '../../watch/discover.ts'
+import { escapeFormula } from '../../watch/spellings.ts'
 import { type CommandContext, command, flag, type Given, option, required, usually } from '../command.ts'
 import { withDatabase } from '../database-session.ts'
 import { heading, type Part, table } from '../document.ts'

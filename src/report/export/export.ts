@@ -1,6 +1,6 @@
 /** A source in the bytes of a format, batch by batch: nothing is held but what is being written. */
 import { stringify } from 'csv-stringify/sync'
-import { escapeFormula } from '../../watch/cells.ts'
+import { escapeFormula } from '../../watch/spellings.ts'
 import { ParquetFile } from './parquet.ts'
 import { type Cells, type Column, openSource } from './source.ts'
 

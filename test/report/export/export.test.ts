@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { parquetMetadata, parquetReadObjects } from 'hyparquet'
 import { ConfigurationError } from '../../../src/errors.ts'
 import { type ExportFormat, openExport } from '../../../src/report/export/export.ts'
-import { escapeFormula, unescapeFormula } from '../../../src/watch/cells.ts'
+import { escapeFormula, unescapeFormula } from '../../../src/watch/spellings.ts'
 import { createTestDatabase } from '../../support/database.ts'
 import { lasting } from '../../support/lasting.ts'
 

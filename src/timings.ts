@@ -79,7 +79,7 @@ export const TIMINGS = {
   firstPlanSlots: 1_000,
   /** Askers in one transaction: each is compared with its budget. One slot may have more. */
   planAskers: 60_000,
-  /** In one transaction, which holds the ledger's lock. Of most periods it opens one slot. */
+  /** In one transaction, which holds the ledger's lock: one slot of most periods, more after a downtime. */
   opening: { slots: 10_000, slotsOfPeriod: 24 },
   closeSlots: 10_000,
   /** Longer than from one `track` to the next, so that a plan finds a slot when it begins. */

@@ -26,12 +26,10 @@ const MAX_REFUSED_STARTS = 3
 const PRESENCE_LOCK = 7_310_447_115
 /** A server that answers neither yes nor no on loopback within this time is not ours. */
 const JOIN_LIMIT_MS = 10_000
-/** How long a process waits before it connects again. */
 const RECONNECT_PAUSE_MS = 200
 /** Within this time after a crash of the server all processes have connected again, and hold their locks. */
 const RETURN_LIMIT_MS = 5_000
 
-/** An attached embedded server. */
 export interface EmbeddedServer {
   /** For any client: role, password, loopback, port and database. */
   url: string

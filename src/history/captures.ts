@@ -8,7 +8,6 @@ import type { Transaction } from '../db/database.ts'
 import { type Statement, sql } from '../db/sql.ts'
 import { collectTasks } from '../ledger/collect.ts'
 
-/** What every captured result has, whatever it measured. */
 export interface Capture {
   readonly serviceId: string
   readonly statusCode: number
@@ -17,7 +16,6 @@ export interface Capture {
   readonly checkUrl: string | null
   /** How many results came: the billing units that did not are refunded. Null: nothing is. */
   readonly resultsReturned: number | null
-  /** Raw pages, kept beside the capture. */
   readonly pages: readonly RawPage[]
   /** What is missing in spite of the capture, as a sentence; null when nothing is. */
   readonly problem: string | null

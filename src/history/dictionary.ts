@@ -21,13 +21,11 @@ export interface SeenApps {
   readonly apps: readonly SeenApp[]
 }
 
-/** The id of an app that was resolved. */
 export type AppIds = (store: Store, appId: string) => number | undefined
 
 export interface Dictionary {
   /** Upserts these apps and returns their ids. */
   resolveAppIds(seen: readonly SeenApps[]): Promise<AppIds>
-  /** Of these apps, as this process knows it. */
   readonly written: WrittenNumbers
 }
 

@@ -100,7 +100,6 @@ function pick<Row extends object, Field extends keyof Row>(row: Row, fields: rea
   return Object.fromEntries(fields.map((field) => [field, row[field]])) as Pick<Row, Field>
 }
 
-/** What an app's own page says beside. */
 function pageOf(info: InfoResult): SnapshotColumns & Pick<SnapshotCapture, 'listing'> {
   const { title, description, updateNotes, icon } = info
   const images = (info.images ?? []).filter((image) => image !== null)
@@ -117,7 +116,6 @@ function pageOf(info: InfoResult): SnapshotColumns & Pick<SnapshotCapture, 'list
   }
 }
 
-/** Ranked or advertised. */
 function listedApps({ search }: Of<'ranking'>): RankedApp[] {
   if (search === null) return []
   return [...search.apps.filter((app) => app !== null), ...search.paid.map(({ app }) => app)]

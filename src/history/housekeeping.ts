@@ -48,7 +48,6 @@ const OLD_WORK = {
   },
 }
 
-/** How many rows of each. */
 export type Pruned = Readonly<Record<keyof typeof OLD_WORK, number>>
 
 export function pruneWork(db: Database, signal?: AbortSignal): Promise<Pruned> {

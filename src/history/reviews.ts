@@ -11,7 +11,6 @@ const SEEN = 'serviceId text, firstSeenAt timestamptz, lastSeenAt timestamptz, p
 
 type Content = { readonly [Column in Exclude<FieldsOf<typeof CONTENT>, 'responses'>]: Value }
 
-/** A review as captures showed it. */
 export interface SeenReview extends Content {
   /** Of the capture that shows it: where it was written is known by its target. */
   readonly serviceId: string

@@ -96,7 +96,6 @@ export async function logFailed(
   if (failed + unreadable > 0) await logFailedTasks(sql, log, { serviceIds })
 }
 
-/** Stores a batch, or as much of it as the database takes. */
 async function storeInParts(deps: StoreDeps, batch: readonly Fetched[]): Promise<StoredBatch> {
   try {
     return await storeWhole(deps, batch)
@@ -112,7 +111,6 @@ async function storeInParts(deps: StoreDeps, batch: readonly Fetched[]): Promise
   }
 }
 
-/** The outcome of a single result that the database refuses. */
 function refuse(fetched: Fetched, error: DataError): Fetched {
   const refusal = { kind: 'unreadable', item: fetched.item, bodyGzip: compressBody(bodyOf(fetched)) } as const
   if (error instanceof RangeError) {

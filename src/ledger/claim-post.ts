@@ -267,7 +267,6 @@ export async function settleEmptyPost(tx: Transaction, postId: string): Promise<
   return count > 0
 }
 
-/** A task as the claim hands it to the sender. */
 export interface ClaimedTask extends TagOrigin {
   readonly id: string
   readonly attempt: number

@@ -122,7 +122,6 @@ function judgedCharges(): Statement {
     )`
 }
 
-/** Whether the row says already what is charged now. */
 function isSame(): Statement {
   return sql`(c.unit_micros, c.unit_results, c.reserved_micros, c.reserved_results, c.is_doubted)
     is not distinct from (excluded.unit_micros, excluded.unit_results, excluded.reserved_micros,

@@ -11,7 +11,6 @@ import { leaveUnsent } from './leave-unsent.ts'
 import { insertSpendChanges, newCharges, newReservations, RESERVATION } from './money.ts'
 import type { TagOrigin, TaskTag } from './tag.ts'
 
-/** A task as the service lists it. */
 export interface ListedTask extends TaskTag {
   readonly serviceId: string
   readonly origin: TagOrigin

@@ -12,7 +12,6 @@ import { lockTasksOfPosts } from './lock.ts'
 import { insertSpendChanges, RESERVATION, releasedReservations } from './money.ts'
 import type { TaskTag } from './tag.ts'
 
-/** A task that was not created. */
 export interface Released extends TaskTag {
   /** Why not, as a sentence with what to do; null where there is nothing to do but to wait. */
   readonly problem: string | null

@@ -22,7 +22,6 @@ export interface RestoreState {
   readonly now: Date
 }
 
-/** A task of the service's list, as far as it matters here. */
 export interface ListedTag {
   readonly id: string
   readonly tag: string | null

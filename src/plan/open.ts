@@ -10,26 +10,18 @@ import { type Statement, sql } from '../db/sql.ts'
 import { noteFirstOpening, noteOpened, withLedgerLock } from '../ledger/lock.ts'
 import { TIMINGS } from '../timings.ts'
 
-/** The most that one transaction opens. */
-export interface OpeningPiece {
-  readonly slots: number
-  /** Of a period that changed: after a downtime it may have thousands. */
-  readonly slotsOfPeriod: number
-}
-
 /** Opens the slots that have begun or soon will, in pieces. Broken off, the next call begins anew. */
-export async function openDueSlots(db: Database, piece: OpeningPiece = TIMINGS.opening): Promise<void> {
+export async function openDueSlots(db: Database): Promise<void> {
   const open = <T>(work: (tx: Transaction) => Promise<T>) =>
     withLedgerLock(db, 'Opening the slots', async (tx) => {
       await readByIndexes(tx)
       return work(tx)
     })
-  while ((await open((tx) => openChanged(tx, piece))) > 0) {}
+  while ((await open(openChanged)) > 0) {}
   const horizon = await readHorizon(db)
   if (horizon === null) return
   for (const interval of await readBegunIntervals(db, horizon))
-    for (let after = 0; after < ALL_TARGETS; )
-      after = await open((tx) => openInterval(tx, interval, after, piece))
+    for (let after = 0; after < ALL_TARGETS; ) after = await open((tx) => openInterval(tx, interval, after))
   await open((tx) => noteOpened(tx, horizon))
 }
 
@@ -74,7 +66,8 @@ function readBegunIntervals({ sql: db }: Database, horizon: string): Promise<Beg
  * which may not have seen them.
  * @returns how many periods it has looked at
  */
-async function openChanged(tx: Transaction, { slots, slotsOfPeriod }: OpeningPiece): Promise<number> {
+async function openChanged(tx: Transaction): Promise<number> {
+  const { slots, slotsOfPeriod } = TIMINGS.opening
   await noteFirstOpening(tx)
   const rows = await tx<{ periods: number }[]>`
     with taken as (
@@ -113,13 +106,12 @@ async function openInterval(
   tx: Transaction,
   { every, first, last, slots }: BegunInterval,
   after: number,
-  piece: OpeningPiece,
 ): Promise<number> {
   const isOpen = sql`p.every = ${every}::text::interval and p.ended_at is null and p.target_id is not null
     and p.target_id > ${after}`
   const [next] = await tx<{ upTo: number }[]>`
     select p.target_id as "upTo" from watch_period p where ${isOpen}
-    order by p.target_id offset ${Math.floor(piece.slots / slots)} limit 1`
+    order by p.target_id offset ${Math.floor(TIMINGS.opening.slots / slots)} limit 1`
   const upTo = next?.upTo ?? ALL_TARGETS
   await tx`
     with asked as (

@@ -3,13 +3,14 @@
  * States in English. It takes the spellings that files have.
  */
 import type { Database, SqlRunner, Transaction } from '../db/database.ts'
-import { sql, type Value } from '../db/sql.ts'
+import { oneRow } from '../db/one-row.ts'
 import { ConfigurationError } from '../errors.ts'
 import type { Store } from '../service/functions.ts'
 import { WATCHES } from './kinds.ts'
 import { loadPlaces, type Places } from './places.ts'
 import { appOf, splitList, storeOf } from './spellings.ts'
 import { Understanding } from './understand.ts'
+import { findOrAdd } from './upsert.ts'
 
 export interface KeywordsToWatch {
   readonly keywords: readonly string[]
@@ -71,8 +72,8 @@ export async function addKeywords(
     for (const store of stores) {
       const own = apps.filter((app) => app.store === store || !stores.includes(app.store ?? store))
       const appIds = own.map(({ appId }) => appId)
-      const inStore = await readInStore(tx, { places, store, appIds, byDefault }, wish)
-      for (const cells of inStore.rows) watched.push(await addRow(tx, cells, wish))
+      const inStore = await readInStore(tx, places, store, appIds, wish, byDefault)
+      for (const cells of inStore.rows) watched.push(await addRow(tx, cells))
       understood.push(...inStore.understood)
     }
     const told = watched.slice(0, 1).flatMap((stored) => tellStored(wish, stored))
@@ -80,18 +81,14 @@ export async function addKeywords(
   })
 }
 
-interface InStore {
-  readonly places: Places
-  readonly store: Store
-  readonly appIds: readonly string[]
-  readonly byDefault: Set<string>
-}
-
 async function readInStore(
   tx: Transaction,
-  { places, store, appIds, byDefault }: InStore,
+  places: Places,
+  store: Store,
+  appIds: readonly string[],
   wish: KeywordsToWatch,
-): Promise<{ readonly rows: readonly Map<string, string>[]; readonly understood: readonly string[] }> {
+  byDefault: Set<string>,
+) {
   const project = wish.project ?? (await findProject(tx, store, appIds))
   if (wish.project === undefined) byDefault.add(`--project ${JSON.stringify(project)}`)
   await addApps(tx, project, store, appIds)
@@ -103,7 +100,7 @@ async function readInStore(
     language: wish.language ?? (wish.location === undefined ? usual.language : undefined),
   })
   const rows = wish.keywords.flatMap((keyword) =>
-    understanding.read(new Map(Object.entries({ project, store, keyword })), true),
+    understanding.read(new Map(Object.entries({ project, store, keyword }).concat(settingsOf(wish))), true),
   )
   for (const row of rows) {
     if (!row.has('language_code')) row.set('language_code', usual.language)
@@ -145,32 +142,25 @@ async function addApps(tx: Transaction, project: string, store: Store, appIds: r
   }
 }
 
-/** A row that is there is written as it is: only the table knows in which form it keeps a keyword. */
-async function addRow(tx: Transaction, cells: ReadonlyMap<string, string>, wish: KeywordsToWatch) {
-  const { location_code: code, ...texts } = Object.fromEntries(cells)
-  const place = code === undefined ? {} : { location_code: Number(code) }
-  const [stored] = await tx<Watched[]>`
-    with k as (
-      insert into keyword_watch ${sql.row({ ...texts, ...place, ...settingsOf(wish) })}
-      on conflict (${WATCHES[0].unique}) do update set project = excluded.project
-      returning *, xmax = 0 as "isNew"
-    )
+/** A row that is there stays as it is. */
+async function addRow(tx: Transaction, cells: ReadonlyMap<string, string>): Promise<Watched> {
+  const { id, added } = oneRow(await findOrAdd(tx, [{ watch: WATCHES[0], cells }]))
+  const rows = await tx<Watched[]>`
     select project, store, keyword, coalesce(location_name,
         (select l.name from location l where l.store = k.store and l.code = k.location_code),
         location_code::text) as location,
-      language_code as language, every::text, depth, priority, "isNew",
+      language_code as language, every::text, depth, priority, ${added}::boolean as "isNew",
       (select count(*) from app_watch a where a.project = k.project and a.store = k.store
         and a.enabled) as apps
-    from k`
-  if (stored === undefined) throw new Error('The row that was stored is not there.')
-  return stored
+    from keyword_watch k where id = ${id}`
+  return oneRow(rows)
 }
 
 /** What a person said of how it is measured; the table has the defaults of the rest. */
-function settingsOf({ every, depth, priority, tags }: KeywordsToWatch): Record<string, Value> {
-  const given = { every, depth, priority, tags: tags.length === 0 ? undefined : tags.flatMap(splitList) }
-  return Object.fromEntries(
-    Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+function settingsOf({ every, depth, priority, tags }: KeywordsToWatch): [string, string][] {
+  const list = tags.length === 0 ? undefined : JSON.stringify(tags.flatMap(splitList))
+  return Object.entries({ every, depth, priority, tags: list }).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, String(value)]],
   )
 }
 
@@ -206,7 +196,6 @@ async function findProject(db: SqlRunner, store: Store, appIds: readonly string[
   )
 }
 
-/** Where most keywords of the project are looked at. */
 async function findUsualPlace(db: SqlRunner, project: string, store: Store) {
   const [usual] = await db<{ location: string; language: string }[]>`
     select coalesce(k.location_name, l.name, k.location_code::text) as location, k.language_code as language

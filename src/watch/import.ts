@@ -17,7 +17,7 @@ import { storeHistory } from './history.ts'
 import { loadPlaces } from './places.ts'
 import { type Import, type ImportProblem, PROBLEMS_SHOWN, Tally, type WatchCost } from './tally.ts'
 import { type Lacking, Understanding } from './understand.ts'
-import { findIds, upsert, withoutKnownApps } from './upsert.ts'
+import { findOrAdd, upsert, withoutKnownApps } from './upsert.ts'
 
 export interface ImportOptions {
   /** Looks what would happen, and changes nothing. */
@@ -202,7 +202,7 @@ async function storeRows(tx: Transaction, rows: readonly FileRow[], tally: Tally
   try {
     const { stored, ids } = await tx.savepoint(async (inner) => ({
       stored: await upsert(inner, rows),
-      ids: isNamed ? await findIds(inner, rows) : [],
+      ids: isNamed ? (await findOrAdd(inner, rows)).map(({ id }) => id) : [],
     }))
     tally.twins.push(...(await readTwins(tx, rows, stored, PROBLEMS_SHOWN - tally.twins.length)))
     const added = stored.filter((row) => row.added).length

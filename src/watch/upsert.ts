@@ -5,6 +5,8 @@ import type { FileRow } from './fit-rows.ts'
 import { LISTS } from './kinds.ts'
 import { splitList } from './spellings.ts'
 
+type TableRow = Pick<FileRow, 'watch' | 'cells'>
+
 interface Written {
   readonly id: number
   readonly added: boolean
@@ -23,17 +25,16 @@ export function upsert(tx: Transaction, rows: readonly FileRow[]): Promise<reado
 }
 
 /**
- * The ids of rows that are there: written once more as they are, because only the table itself knows in which
- * form it keeps a keyword.
+ * Such rows, added where they are not there. Those that are there are written once more as they are, because
+ * only the table itself knows in which form it keeps a keyword.
  */
-export async function findIds(tx: Transaction, rows: readonly FileRow[]): Promise<number[]> {
-  const found = await insert(tx, rows, ({ watch: { key } }) => {
+export function findOrAdd(tx: Transaction, rows: readonly TableRow[]): Promise<readonly Written[]> {
+  return insert(tx, rows, ({ watch: { key } }) => {
     return sql`do update set ${sql.identifier(key)} = w.${sql.identifier(key)}`
   })
-  return found.map(({ id }) => id)
 }
 
-async function insert(tx: Transaction, rows: readonly FileRow[], onConflict: (first: FileRow) => Statement) {
+async function insert(tx: Transaction, rows: readonly TableRow[], onConflict: (row: TableRow) => Statement) {
   const [first] = rows
   if (first === undefined) return []
   const columns = sql.identifiers([...first.cells.keys()])

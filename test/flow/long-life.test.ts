@@ -1,7 +1,6 @@
 /** What is asked each minute or hour, and by people who look, does not read what three months have left. */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { JOBS } from '../../jobs/index.ts'
 import { type Database, openDatabase } from '../../src/db/database.ts'
 import { sql } from '../../src/db/sql.ts'
@@ -10,7 +9,7 @@ import { executeJob } from '../../src/queue/job.ts'
 import { readFailedSince, readLastRuns, readOpenWork, readProblems } from '../../src/report/status.ts'
 import { lasting } from '../support/lasting.ts'
 import { buy, collect, watchKeywords } from '../support/stages.ts'
-import { createWorld, type World } from '../support/world.ts'
+import { createWorld, until, type World } from '../support/world.ts'
 
 /** Rows of each kind, one in six minutes: 83 days. */
 const OLD = 20_000
@@ -106,15 +105,21 @@ async function readRows({ sql: db }: Database): Promise<Map<string, number>> {
 /** Asks in sessions of its own, and finds the tables of which more was read than there is a reason for. */
 async function findMuchRead(ask: () => Promise<unknown>): Promise<Record<string, number>> {
   const before = await readRows(world.db)
+  const own = await listSessions()
   await ask()
-  await sleep(SESSION_ENDS_MS)
+  await until('its sessions have told', async () => (await listSessions()).every((pid) => own.includes(pid)))
   const read = [...(await readRows(world.db))].map(
     ([name, rows]) => [name, rows - (before.get(name) ?? 0)] as const,
   )
   // As many targets as are watched: they do not age.
   return Object.fromEntries(read.filter(([name, rows]) => name !== 'target' && rows > MOST_READ))
 }
-const SESSION_ENDS_MS = 500
+
+async function listSessions(): Promise<number[]> {
+  const rows = await world.db.sql<{ pid: number }[]>`
+    select pid from pg_stat_activity where datname = current_database() and backend_type = 'client backend'`
+  return rows.map(({ pid }) => pid)
+}
 
 async function askApart(ask: (db: Database) => PromiseLike<unknown>): Promise<void> {
   const db = openDatabase(world.db.url)

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { beforeEach, describe, test } from 'node:test'
 import { openDatabase } from '../../src/db/database.ts'
 import { closeEndedSlots } from '../../src/history/close-slots.ts'
+import { countStates } from '../post/posting.ts'
 import { lasting } from '../support/lasting.ts'
 import { buy, clear, collect, watchKeywords } from '../support/stages.ts'
 import { createWorld } from '../support/world.ts'
@@ -20,13 +21,7 @@ async function sendOut(): Promise<void> {
   await world.db
     .sql`insert into app_watch (project, store, app_id) values ('fitness', 'ios_store', ${OWN_APP})`
   await buy(world)
-  assert.deepEqual(await states(), { posted: 1 })
-}
-
-async function states(): Promise<Record<string, number>> {
-  const rows = await world.db.sql<{ state: string; tasks: number }[]>`
-    select state, count(*) as tasks from task group by 1 order by 1`
-  return Object.fromEntries(rows.map(({ state, tasks }) => [state, tasks]))
+  assert.deepEqual(await countStates(world.db), { posted: 1 })
 }
 
 /** What was charged for each keyword, and how its slots are shown. */
@@ -61,7 +56,7 @@ describe('while its task is out, a watch', () => {
       await buy(world, { db: later })
       await later.close()
       await world.setNow('2026-03-10 13:00+00')
-      assert.deepEqual(await states(), { collected: 1 })
+      assert.deepEqual(await countStates(world.db), { collected: 1 })
       assert.deepEqual(await readKeywords(), [['yoga', 1, 'ranked']])
     })
   }
@@ -71,7 +66,7 @@ describe('while its task is out, a watch', () => {
     await world.db.sql`update keyword_watch set enabled = false`
     await world.db.sql`update keyword_watch set enabled = true`
     await buy(world)
-    assert.deepEqual(await states(), { posted: 1 })
+    assert.deepEqual(await countStates(world.db), { posted: 1 })
     await collect(world)
     await buy(world)
     assert.deepEqual(await readKeywords(), [['yoga', 1, 'ranked']])
@@ -104,7 +99,7 @@ describe('while its task is out, a watch', () => {
     await collect(world)
     const [row] = await world.db.sql`select depth, outcome from rank_history`
     assert.equal(row?.depth, 10)
-    assert.deepEqual(await states(), { collected: 1 })
+    assert.deepEqual(await countStates(world.db), { collected: 1 })
   })
 })
 
@@ -115,7 +110,7 @@ describe('a budget lowered below what is spent', () => {
     await watchKeywords(world, ['pilates'])
     await buy(world)
     assert.equal((await collect(world)).stored, 1)
-    assert.deepEqual(await states(), { collected: 1 })
+    assert.deepEqual(await countStates(world.db), { collected: 1 })
     const problems = await world.db.sql`select subject, problem from watch_problem`
     assert.deepEqual([...problems], [{ subject: 'pilates', problem: 'dearer_than_budget' }])
 
@@ -143,7 +138,7 @@ describe('a person who changes watches and does not commit', () => {
       await tx`update keyword_watch set priority = 2 where keyword = 'yoga'`
       assert.deepEqual(await closeEndedSlots(runner), { budget: 0, missed: 4 })
       await buy(world, { db: runner })
-      assert.deepEqual(await states(), { posted: 2 })
+      assert.deepEqual(await countStates(world.db), { posted: 2 })
     })
     const later = openDatabase(world.db.url)
     assert.deepEqual(await closeEndedSlots(later), { budget: 0, missed: 0 })

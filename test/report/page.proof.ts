@@ -6,9 +6,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
-import type { RankSeries, Report } from '../../src/report/model.ts'
 import { renderPage } from '../../src/report/page/page.ts'
 import { formatPoint, gapOf } from '../../src/report/points.js'
+import type { Report } from '../../src/report/read.ts'
+import type { RankSeries } from '../../src/report/read-ranks.ts'
 import { ownSeries } from '../../src/report/summary.ts'
 import { asName } from '../../src/text/names.ts'
 import { makeBareReports } from '../support/bare-reports.ts'
@@ -252,7 +253,7 @@ describe('the page', { skip: noBrowser }, () => {
       assert.ok((await page.locator('.panel .axis.value').allTextContents()).includes('> 100'))
     })
 
-    test('marks releases and notes, and closes again', async (t) => {
+    test('marks releases and notes, has its numbers, and closes again', async (t) => {
       const { page } = await open(t)
       const row = rowWith(() => true)
       await openKeyword(page, row)
@@ -264,6 +265,8 @@ describe('the page', { skip: noBrowser }, () => {
         '46 Feb Calmly 10.0 </script>',
       ])
       assert.deepEqual(await page.locator('.panel .mark-text').allTextContents(), ['1', '2', '3', '4'])
+      await page.locator('.panel .numbers summary').click()
+      assert.ok(await page.locator('.panel .numbers td').first().isVisible())
       const key = page.locator('button.key[aria-expanded="true"]')
       assert.equal(await key.count(), 1)
       await key.click()

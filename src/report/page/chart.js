@@ -4,7 +4,7 @@
  * keywords. Colours come from the page's style by class.
  *
  * @import { Drawn, Frame, RankLine, ValueLine } from './drawing.ts'
- * @import { PlacedMark } from './marks.js'
+ * @import { PlacedMark } from './captions.js'
  *
  * @typedef {Omit<Frame, 'marks'> & Area & { marks: readonly PlacedMark[] }} Plot
  * @typedef {{ left: number, step: number, top: number, bottom: number }} Area
@@ -13,8 +13,7 @@
 import { nice, ticks } from 'd3-array'
 import { line } from 'd3-shape'
 import { shortDay } from '../../text/days.js'
-import { element } from './element.js'
-import { NUMBER_HEIGHT, placeMarks } from './marks.js'
+import { element, NUMBER_HEIGHT, placeMarks } from './captions.js'
 
 const LEFT = 46
 const RIGHT = 22

@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs'
 import { formatMinute } from '../../instant.ts'
 import { ALL, SECTIONS, type SectionName, type Shown } from '../../sections.ts'
 import { formatDay } from '../../text/days.js'
-import type { Report } from '../model.ts'
+import type { Report } from '../read.ts'
 import { showCoverage, showMoney } from './books.ts'
 import { showChanges } from './changes.ts'
 import { collectData, packData } from './data.ts'
@@ -153,8 +153,8 @@ interface Assets {
 const STYLES = ['theme', 'hues', 'layout', 'charts', 'tables', 'media']
 const LIBRARIES = ['d3-array', 'd3-path', 'd3-shape']
 const SCRIPTS = [
-  ...['../../text/days', '../../text/gaps', '../points', 'element', 'marks', 'captions', 'chart'],
-  ...['elements', 'scope', 'pointer', 'panel', 'table', 'main'].map((name) => `browser/${name}`),
+  ...['../../text/days', '../../text/gaps', '../points', 'captions', 'chart'],
+  ...['elements', 'pointer', 'panel', 'table', 'main'].map((name) => `browser/${name}`),
 ]
 /** What the scripts import of the libraries stands in the page by this name. */
 const IMPORTED = 'const { line, nice, ticks } = d3'

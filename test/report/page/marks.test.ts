@@ -5,8 +5,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { NUMBER_HEIGHT, numberMarks, placeMarks } from '../../../src/report/page/captions.js'
 import type { Mark } from '../../../src/report/page/drawing.ts'
-import { NUMBER_HEIGHT, numberMarks, placeMarks } from '../../../src/report/page/marks.js'
 import { renderPage } from '../../../src/report/page/page.ts'
 import { createReport } from '../../support/report.ts'
 

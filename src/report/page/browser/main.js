@@ -1,19 +1,18 @@
 // @ts-check
 /** Begins where the page is read: before that it stands by itself. */
 import { formatPoint } from '../../points.js'
-import { scrolling } from '../captions.js'
-import { element } from '../element.js'
+import { drawHead, drawTable, element, scrolling } from '../captions.js'
 import { data, findAll, make } from './elements.js'
-import { openPanel, panel } from './panel.js'
+import { fitPanel, openPanel, panel } from './panel.js'
 import { attachReader } from './pointer.js'
-import { applyScope } from './scope.js'
-import { prepareTable, watchTrends } from './table.js'
+import { applyScope, drawTrend, prepareTable } from './table.js'
 
 /** A link to a keyword opens its chart. */
 function followHash() {
   const row = /^#k\d+$/.test(location.hash) ? document.querySelector(location.hash) : null
   if (!(row instanceof HTMLElement)) return
   row.hidden = false
+  drawTrend(row)
   if (panel.row !== row) openPanel(row, Number(row.id.slice(1)))
   row.scrollIntoView({ block: 'start' })
 }
@@ -40,21 +39,18 @@ function drawMatrix() {
     const about = [name(of.name), element('small', {}, [of.place])]
     return element('tr', {}, [element('th', { scope: 'row', 'data-list': list }, about), ...cells])
   })
-  const head = element(
-    'tr',
-    {},
-    heads.map((text) => element('th', { scope: 'col' }, [text])),
+  return drawTable(
+    heads.map((head) => drawHead(head)),
+    rows,
+    { class: 'matrix' },
   )
-  return element('table', { class: 'matrix' }, [element('thead', {}, [head]), element('tbody', {}, rows)])
 }
 
 document.documentElement.classList.add('scripted')
-if (document.querySelector('#keywords') !== null) {
-  prepareTable()
-  watchTrends()
-}
+if (document.querySelector('#keywords') !== null) prepareTable()
 prepareMatrix()
 for (const plot of findAll('.plot')) attachReader(plot)
 window.addEventListener('hashchange', followHash)
+window.addEventListener('resize', fitPanel)
 followHash()
 document.documentElement.classList.add('ready')

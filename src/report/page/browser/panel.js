@@ -6,55 +6,57 @@
  */
 import { GAP_NAMES, GAPS } from '../../../text/gaps.js'
 import { depthWithout, formatPoint, gapOf, rankOf } from '../../points.js'
-import { drawLegend, drawMarkTexts, drawNumbers, swatch } from '../captions.js'
+import { drawHead, drawLegend, drawMarkTexts, drawNumbers, drawTable, element, swatch } from '../captions.js'
 import { drawRanks } from '../chart.js'
-import { element } from '../element.js'
 import { data, find, make } from './elements.js'
 import { attachReader } from './pointer.js'
 
 const PANEL_HEIGHT = 316
 
-/** @type {{ row: HTMLElement | null, element: HTMLElement | null, hidden: Set<number> }} */
-export const panel = { row: null, element: null, hidden: new Set() }
+/** @type {{ row: HTMLElement | null, cell: HTMLTableCellElement | null, list: number,
+ *   pageWidth: number, hidden: Set<number> }} */
+export const panel = { row: null, cell: null, list: 0, pageWidth: 0, hidden: new Set() }
 
 /** @param {HTMLElement} row @param {number} series */
 export function openPanel(row, series) {
   closePanel()
   const cell = /** @type {HTMLTableCellElement} */ (make(element('td')))
-  panel.row = row
-  panel.element = make(element('tr', { class: 'panel' }))
-  panel.element.append(cell)
-  find('button.key', row).setAttribute('aria-expanded', 'true')
-  row.after(panel.element)
   const [list] = data.series[series] ?? [0]
-  fillPanel(cell, list)
+  Object.assign(panel, { row, cell, list })
+  const panelRow = make(element('tr', { class: 'panel' }))
+  panelRow.append(cell)
+  find('button.key', row).setAttribute('aria-expanded', 'true')
+  row.after(panelRow)
+  fillPanel()
   cell.addEventListener('click', ({ target }) => {
     const toggle = /** @type {Element} */ (target).closest('.toggles button')
     if (!(toggle instanceof HTMLElement)) return
     const app = Number(toggle.dataset.app)
     if (!panel.hidden.delete(app)) panel.hidden.add(app)
-    fillPanel(cell, list)
+    fillPanel()
     find(`.toggles [data-app="${app}"]`, cell).focus()
   })
-  const observer = new ResizeObserver(() => {
-    if (cell.isConnected) fillPanel(cell, list)
-    else observer.disconnect()
-  })
-  observer.observe(find('table.keywords'))
 }
 
 export function closePanel() {
   if (panel.row !== null) find('button.key', panel.row).setAttribute('aria-expanded', 'false')
-  panel.element?.remove()
-  panel.row = null
-  panel.element = null
+  panel.cell?.parentElement?.remove()
+  Object.assign(panel, { row: null, cell: null })
 }
 
-/** @param {HTMLTableCellElement} cell @param {number} list */
-function fillPanel(cell, list) {
-  const cells = /** @type {HTMLTableRowElement | null} */ (panel.row)?.cells ?? []
-  cell.colSpan = [...cells].filter((each) => each.offsetWidth > 0).length
-  cell.replaceChildren(make(drawPanel(list, cell.clientWidth)))
+/** What a person has opened in it stays open while the page is as wide. */
+export function fitPanel() {
+  if (innerWidth !== panel.pageWidth) fillPanel()
+}
+
+function fillPanel() {
+  const { row, cell, list } = panel
+  if (row === null || cell === null) return
+  panel.pageWidth = innerWidth
+  cell.colSpan = [...row.children].filter((each) => /** @type {HTMLElement} */ (each).offsetWidth > 0).length
+  // Without what stands in it, which may be wider than the page is now.
+  cell.replaceChildren()
+  cell.append(make(drawPanel(list, cell.clientWidth)))
   attachReader(find('.plot', cell))
 }
 
@@ -122,14 +124,11 @@ function describeList(list) {
 function drawHolders(list) {
   const { holders = [], paid = [] } = data.lists[list] ?? {}
   if (holders.length === 0) return []
-  const heads = ['Rank', 'App', 'Day before', 'Votes'].map((name) => element('th', { scope: 'col' }, [name]))
-  const table = element('table', {}, [
-    element('thead', {}, [element('tr', {}, heads)]),
-    element('tbody', {}, holders.map(drawHolder)),
-  ])
+  const heads = ['Rank', 'App', 'Day before', 'Votes'].map((name) => drawHead(name))
   const advertised = paid.length === 0 ? [] : [element('p', {}, [`Advertised here: ${paid.join(', ')}.`])]
+  const title = element('h4', {}, ['Who is 1st to 10th'])
   return [
-    element('div', { class: 'holders' }, [element('h4', {}, ['Who is 1st to 10th']), table, ...advertised]),
+    element('div', { class: 'holders' }, [title, drawTable(heads, holders.map(drawHolder)), ...advertised]),
   ]
 }
 
@@ -138,13 +137,10 @@ function drawHolder([rank, name, app, before, votes]) {
   const followed = data.apps[app]
   const shown = element('bdi', {}, [followed?.name ?? data.names[name] ?? ''])
   const role = element('small', {}, [followed?.isOwn ? 'own' : 'competitor'])
+  const about = followed === undefined ? [shown] : [swatch(named(app).className), shown, role]
   return element('tr', { class: followed === undefined ? '' : 'followed' }, [
     element('td', {}, [String(rank)]),
-    element(
-      'th',
-      { scope: 'row' },
-      followed === undefined ? [shown] : [swatch(named(app).className), shown, role],
-    ),
+    element('th', { scope: 'row' }, about),
     element('td', {}, [before === 0 ? 'not ranked' : String(before ?? '–')]),
     element('td', {}, [votes?.toLocaleString('en-US') ?? '–']),
   ])

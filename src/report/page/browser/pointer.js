@@ -1,7 +1,6 @@
 // @ts-check
 /** Values of a day at the pointer, or by the arrow keys: read from the table of numbers below each chart. */
-import { swatch } from '../captions.js'
-import { element } from '../element.js'
+import { element, swatch } from '../captions.js'
 import { data, find, make } from './elements.js'
 
 /** @param {HTMLElement} plot */

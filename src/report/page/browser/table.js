@@ -1,16 +1,16 @@
 // @ts-check
 /**
- * The table of keywords, sorted and filtered, its trends drawn as they come into sight.
+ * The table of keywords, sorted and filtered, the trends of what is shown drawn; and the country and the tag
+ * that are chosen above the page, without which no keyword is shown anywhere.
  *
  * @import { PageData } from '../data.ts'
  * @typedef {PageData['rows'][number]} Row
  */
 import { rankOf } from '../../points.js'
+import { element } from '../captions.js'
 import { drawSpark } from '../chart.js'
-import { element } from '../element.js'
 import { data, find, findAll, make } from './elements.js'
 import { closePanel, openPanel, panel } from './panel.js'
-import { applyScope, chosen, isInScope } from './scope.js'
 
 const ROWS_SHOWN = 50
 
@@ -18,6 +18,26 @@ const rows = new Map(data.rows.map((row) => [find(`#k${row.series}`), row]))
 const filters = /** @type {HTMLFormElement} */ (find('#filters'))
 const body = find('table.keywords tbody')
 const table = { key: 'latest', isDown: false, showsAll: false }
+
+/** What is chosen of a field of the filters; empty for all. @param {string} field */
+function chosen(field) {
+  return String(new FormData(filters).get(field) ?? '')
+}
+
+/** Whether a list is of what is chosen. @param {number} list */
+function isInScope(list) {
+  const { place = '', tags = [] } = data.lists[list] ?? {}
+  const [onlyPlace, onlyTag] = [chosen('place'), chosen('tag')]
+  return (onlyPlace === '' || onlyPlace === place) && (onlyTag === '' || tags.includes(onlyTag))
+}
+
+/** Hides each item and row that is about another keyword. */
+export function applyScope() {
+  for (const element of findAll('[data-list]')) {
+    element.closest('li, tr')?.toggleAttribute('hidden', !isInScope(Number(element.dataset.list)))
+  }
+  for (const note of findAll('#scoped')) note.hidden = chosen('place') + chosen('tag') === ''
+}
 
 /** @param {Row} row @param {string} key */
 function sortValue(row, key) {
@@ -68,13 +88,21 @@ function isWanted(row) {
   )
 }
 
+/** @param {HTMLElement} row */
+export function drawTrend(row) {
+  const cell = find('td.trend', row)
+  const [, , points] = data.series[rows.get(row)?.series ?? -1] ?? [0, 0, []]
+  if (cell.childElementCount === 0) cell.append(make(drawSpark(points.map(rankOf))))
+}
+
 function filterRows() {
   let count = 0
   for (const element of findAll('table.keywords tr[id]')) {
     const row = rows.get(element)
     const fits = row !== undefined && isWanted(row)
     if (fits) count += 1
-    element.toggleAttribute('hidden', !fits || (count > ROWS_SHOWN && !table.showsAll))
+    element.hidden = !fits || (count > ROWS_SHOWN && !table.showsAll)
+    if (!element.hidden) drawTrend(element)
   }
   if (panel.row?.hidden) closePanel()
   const shown = table.showsAll ? count : Math.min(count, ROWS_SHOWN)
@@ -122,25 +150,4 @@ export function prepareTable() {
   filters.hidden = rows.size === 0
   applyScope()
   sortRows()
-}
-
-/** @param {HTMLElement} row */
-function drawTrend(row) {
-  const cell = find('td.trend', row)
-  const [, , points] = data.series[rows.get(row)?.series ?? -1] ?? [0, 0, []]
-  if (cell.childElementCount === 0) cell.append(make(drawSpark(points.map(rankOf))))
-}
-
-export function watchTrends() {
-  const observer = new IntersectionObserver((entries) => {
-    for (const { isIntersecting, target } of entries) {
-      if (!isIntersecting) continue
-      observer.unobserve(target)
-      drawTrend(/** @type {HTMLElement} */ (target))
-    }
-  })
-  for (const row of rows.keys()) observer.observe(row)
-  window.addEventListener('beforeprint', () => {
-    for (const row of rows.keys()) if (!row.hidden) drawTrend(row)
-  })
 }

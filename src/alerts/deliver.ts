@@ -7,10 +7,11 @@
 import type { Logger } from 'pino'
 import type { Database } from '../db/database.ts'
 import { RateLimitedError, RejectedError, StorerankError } from '../errors.ts'
+import { makeDigest, makePage } from '../report/report-thread.ts'
+import { chooseSections, type SectionName } from '../sections.ts'
 import { countOf } from '../text/words.ts'
 import { type AlertSettings, type Channel, readChannels } from './channel.ts'
 import { applyCooldowns, type Content, toLines } from './content.ts'
-import { readDigest, writePage } from './digest.ts'
 import { readEvents } from './event.ts'
 import { send } from './send.ts'
 
@@ -68,7 +69,7 @@ async function deliverMessage(deps: DeliveryDeps, channel: Channel, message: Mes
     if (content === null) return 'ended'
     const hasPage = channel.report && message.attempts < ATTEMPTS_WITH_PAGE
     const attachment =
-      hasPage && message.project !== null ? await writePage(db, message.project, channel.without) : null
+      hasPage && message.project !== null ? await attachPage(db, message.project, channel.without) : null
     refused = await (deps.send ?? send)(channel, { id: message.id, content, attachment }, settings, signal)
   } catch (error) {
     if (signal.aborted) throw error
@@ -112,6 +113,14 @@ async function recordRefusal({ db, log }: DeliveryDeps, channel: Channel, { id }
   return isDead ? 'ended' : 'waits'
 }
 
+async function attachPage(db: Database, project: string, without: readonly SectionName[]) {
+  const shown = chooseSections(undefined, without)
+  return {
+    filename: `${project.replace(/[^\p{L}\p{N}_-]+/gu, '-')}.html`,
+    content: await makePage(db, { project }, { shown }),
+  }
+}
+
 /** The oldest message; null when there is none, or its time has not come. */
 async function readNext({ sql }: Pick<Database, 'sql'>, channelId: number): Promise<Message | null> {
   const [row] = await sql<(Message & { isDue: boolean })[]>`
@@ -131,7 +140,7 @@ async function composeMessage(db: Database, channel: Channel, message: Message):
   const digest =
     message.digestAt === null || message.project === null
       ? null
-      : await readDigest(db, message.project, SPANS[channel.digest], channel.without)
+      : await makeDigest(db, message.project, SPANS[channel.digest], channel.without)
   return db.begin(async (tx) => {
     const { told, suppressed, endsWithoutStart } = applyCooldowns(await readEvents(tx, message.id))
     for (const [reason, events] of Object.entries({ cooldown: suppressed, beginning: endsWithoutStart })) {

@@ -1,8 +1,9 @@
 /** The latest day of a report in short, as data: what the terminal prints, and `--json` gives to programs. */
 import { ALL, type Shown } from '../sections.ts'
 import { GAPS } from '../text/gaps.js'
-import type { Move, Report } from './model.ts'
 import { formatPoint, gapOf, isRanked } from './points.js'
+import type { Report } from './read.ts'
+import type { Move } from './read-changes.ts'
 import {
   compareOver,
   headlineOf,

@@ -1,6 +1,6 @@
 /** The latest ranks, as a person reads them. */
 import type { Database } from '../db/database.ts'
-import type { Movement } from './model.ts'
+import type { Movement } from './read-changes.ts'
 
 export interface RankLine {
   readonly project: string

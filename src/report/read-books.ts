@@ -1,9 +1,54 @@
 /** What of a report was measured, why not, and what it cost. */
 import type { Transaction } from '../db/database.ts'
-import { byGap, type Gap } from '../text/gaps.js'
+import type { ServiceFunction } from '../service/functions.ts'
+import { type ByGap, byGap, type Gap } from '../text/gaps.js'
 import { explainReason } from '../text/words.ts'
-import type { Coverage, GapReason, Money } from './model.ts'
-import { isWithin, placeOf, range, type Scope } from './scope.ts'
+import type { RankedList } from './read-ranks.ts'
+import { type Daily, type Day, isWithin, placeOf, range, type Scope } from './scope.ts'
+
+/** Slots of all functions by what became of them. */
+export interface Coverage {
+  readonly measured: Daily<number>
+  readonly gaps: ByGap<Daily<number>>
+  /** The same gaps by reason, those of the last day first, then the most frequent. */
+  readonly reasons: readonly GapReason[]
+}
+
+export interface GapReason {
+  readonly day: Day
+  readonly gap: Gap
+  readonly reason: string | null
+  readonly slots: number
+  /** A few of the keywords, charts and apps that it is about. */
+  readonly examples: readonly string[]
+}
+
+interface Bought {
+  readonly tasks: number
+  readonly spentMicros: number
+}
+
+export interface Money {
+  /** Charged, duplicate and adjusted, less refunded. */
+  readonly spentMicros: Daily<number>
+  readonly refundedMicros: number
+  readonly duplicateMicros: number
+  /** Not charged yet, and counted against the budgets. */
+  readonly reservedMicros: number
+  readonly functions: readonly (Bought & { readonly function: ServiceFunction })[]
+  /** What most was spent on: keywords and charts, the dearest first. */
+  readonly dearest: readonly (Bought & Pick<RankedList, 'name' | 'store' | 'place'>)[]
+  /** What would have been paid for keywords, charts and pages that other projects follow too. */
+  readonly savedMicros: number
+  /** What 30 days of the watchlist cost at another interval, at most; `every` null is as it is now. */
+  readonly outlook: readonly { readonly every: string | null; readonly monthlyMicros: number }[]
+  /** The project's own, on the last day and in its month; used includes what is reserved. */
+  readonly budgets: readonly {
+    readonly period: 'day' | 'month'
+    readonly limitMicros: number
+    readonly usedMicros: number
+  }[]
+}
 
 const REASONS = 200
 const EXAMPLES = 3

@@ -3,20 +3,84 @@
  * whom.
  */
 import type { Transaction } from '../db/database.ts'
-import {
-  type Comparison,
-  type Difference,
-  type Duel,
-  type Move,
-  OVERTAKING_DAYS,
-  type Overtaking,
-  type Span,
-  type StandingChange,
-  TOP,
-} from './model.ts'
-import { isRanked } from './points.js'
+import { isRanked, type Point } from './points.js'
 import { pointOf } from './read-ranks.ts'
-import { addDays, locate, type Row, range, type Scope } from './scope.ts'
+import { addDays, type Day, locate, type Row, range, type Scope, type Span, TOP } from './scope.ts'
+
+/** The last day beside an earlier one. */
+export interface Comparison {
+  readonly span: Span
+  /** Own apps on all lists of the last day, those that moved furthest first: function `movers`. */
+  readonly moves: readonly Move[]
+  /** Those of `moves` that crossed, the best rank first: function `entered_left_top`. */
+  readonly entered: readonly Move[]
+  readonly left: readonly Move[]
+  /** Like for like, over the keywords measured on both days: function `visibility_change`. */
+  readonly changes: readonly StandingChange[]
+}
+
+/** `entered` and `left` are about the depth that was looked at. */
+export type Movement = 'up' | 'down' | 'same' | 'entered' | 'left' | 'not_in_top'
+
+export interface Move {
+  /** Indexes in `Report.lists` and `Report.apps`. */
+  readonly list: number
+  readonly app: number
+  readonly before: Point
+  readonly after: Point
+  /** Null where the two days cannot be compared. */
+  readonly movement: Movement | null
+  /** Places climbed, negative when it fell; at least so many where one day did not find it. */
+  readonly change: number | null
+  /** Whether it came into the first `TOP` places or left them, and who left or came instead. */
+  readonly crossed: 'entered' | 'left' | null
+  readonly instead: readonly string[]
+}
+
+export interface StandingChange {
+  readonly app: number
+  /** Keywords that both days have measured, and those that were due on both. */
+  readonly compared: number
+  readonly due: number
+  /** Null where none of them weighs anything. */
+  readonly visibility: Difference | null
+  readonly share: Difference | null
+  readonly top: Difference | null
+}
+
+/** What made a difference, its parts in points: they add up to it, with `rest`. */
+export interface Difference {
+  readonly before: number
+  readonly after: number
+  readonly change: number
+  /** Only of own apps, the greatest first. */
+  readonly parts: readonly { readonly list: number; readonly points: number }[]
+}
+
+/** An own app and a competitor of its store. */
+export interface Duel {
+  /** Indexes in `Report.apps`. */
+  readonly own: number
+  readonly rival: number
+  /** Keywords and charts of the last week on which each was ahead when they were last measured. */
+  readonly ahead: number
+  readonly behind: number
+  /** Where the one that is ahead now was behind at first, the latest first. */
+  readonly won: readonly Overtaking[]
+  readonly lost: readonly Overtaking[]
+}
+
+/** How many days back it is looked for who came past whom. */
+export const OVERTAKING_DAYS = 30
+
+/** The last time that one came past the other: function `overtakes`. */
+export interface Overtaking {
+  readonly list: number
+  readonly day: Day
+  /** Ranks on the day before it that was measured, and on the day; null: not in the top. */
+  readonly own: readonly [number | null, number | null]
+  readonly rival: readonly [number | null, number | null]
+}
 
 /** How many keywords are named beside a change. */
 const PARTS = 5

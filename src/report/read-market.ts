@@ -3,16 +3,83 @@
  * advertises there, and how each part of the watchlist goes.
  */
 import type { Transaction } from '../db/database.ts'
-import {
-  type Advertiser,
-  type Holder,
-  type ProductRank,
-  type Segment,
-  type Strength,
-  TOP,
-  type Unwatched,
-} from './model.ts'
-import { addDays, locate, placeOf, type Row, range, type Scope } from './scope.ts'
+import type { Store } from '../service/functions.ts'
+import { addDays, locate, placeOf, type Row, range, type Scope, TOP } from './scope.ts'
+
+/** An app among the first `TOP` of a list on the last day. */
+export interface Holder {
+  readonly rank: number
+  readonly name: string
+  /** Index in `Report.apps`; null: the project does not follow it. */
+  readonly app: number | null
+  /** Its rank the day before; 0: not among those looked at, null: that day was not measured. */
+  readonly before: number | null
+  /** How many rated it; null: unknown. */
+  readonly votes: number | null
+}
+
+/** An app that the project does not follow, and that is in the first `TOP` of its keywords. */
+export interface Unwatched {
+  readonly store: Store
+  readonly name: string
+  /** On how many keywords on the last day, of how many measured; and a week before. */
+  readonly keywords: number
+  readonly measured: number
+  readonly before: number
+  readonly best: number
+  readonly average: number
+  /** Keywords on which it stands best. */
+  readonly examples: readonly string[]
+}
+
+/** An own app on the keywords of a country, or with a tag, on the last day. */
+export interface Segment {
+  readonly kind: 'country' | 'tag'
+  readonly name: string
+  readonly app: number
+  /** Null where less than four fifths were measured. */
+  readonly visibility: number | null
+  readonly inTop: number | null
+  readonly measured: number
+  readonly due: number
+  /** In a week, in points, like for like; null where nothing can be compared. */
+  readonly change: number | null
+  readonly compared: number | null
+  /** Where it is ranked. */
+  readonly average: number | null
+  /** The competitor that gained most visibility there in 30 days, or in all that there are. */
+  readonly rival: { readonly name: string; readonly change: number } | null
+}
+
+/** An own product that is in both stores, on one keyword on the last day: function `product_ranks`. */
+export interface ProductRank {
+  readonly product: string
+  readonly keyword: string
+  readonly place: string
+  /** Null: measured, and not in the top. */
+  readonly ios: number | null
+  readonly android: number | null
+}
+
+/** How hard a keyword is, and what is to be won: function `opportunity`, over the last week. */
+export interface Strength {
+  readonly difficulty: number
+  readonly opportunity: number
+  /** Apps in the first ten that can be overtaken. */
+  readonly weak: number
+}
+
+/** An app, none of the own ones, that advertised on keywords of the last 30 days. */
+export interface Advertiser {
+  readonly store: Store
+  readonly name: string
+  readonly isWatched: boolean
+  readonly keywords: number
+  readonly days: number
+  /** Those that ask for an own app by its name. */
+  readonly brands: readonly string[]
+  readonly examples: readonly string[]
+}
 
 const ADVERTISERS = 20
 const UNWATCHED = 20

@@ -5,17 +5,64 @@
  */
 import type { Transaction } from '../db/database.ts'
 import { sql } from '../db/sql.ts'
-import {
-  BANDS,
-  type Day,
-  type RankedList,
-  type RankSeries,
-  type Report,
-  type ReportedApp,
-  type Standing,
-} from './model.ts'
+import type { Store } from '../service/functions.ts'
 import { GAP_POINTS, IMPORTED, NOTHING_DUE, notInTop, type Point } from './points.js'
-import { locate, placeOf, type Row, range, type Scope } from './scope.ts'
+import { type Daily, type Day, locate, placeOf, type Row, range, type Scope } from './scope.ts'
+
+export interface ReportedApp {
+  readonly store: Store
+  readonly appId: string
+  /** Its label, else its title, else its id. */
+  readonly name: string
+  readonly role: 'own' | 'competitor'
+}
+
+/** A keyword or a chart in its place. */
+export interface RankedList {
+  readonly store: Store
+  readonly kind: 'keyword' | 'chart'
+  /** The keyword; of a chart its collection and category. */
+  readonly name: string
+  /** Country code, or the name of a smaller location. */
+  readonly place: string
+  readonly language: string
+  readonly tags: readonly string[]
+  /** What it is worth beside the others. */
+  readonly weight: number
+}
+
+/** One app on one list. */
+export interface RankSeries {
+  /** Index in `Report.lists`. */
+  readonly list: number
+  /** Index in `Report.apps`, of the same store as the list. */
+  readonly app: number
+  readonly points: Daily<Point>
+  /** The best rank of these days; null when there is none. */
+  readonly best: number | null
+}
+
+/**
+ * How an app stands by day on all keywords of its store: function `standings`. Null on a day of which less
+ * than four fifths were measured.
+ */
+export interface Standing {
+  readonly store: Store
+  /** Null: everybody that the project does not watch. */
+  readonly app: number | null
+  /** By what each keyword weighs: 100 is first on each of them. Of everybody else there is none. */
+  readonly visibility: Daily<number | null>
+  /** Of the places of all apps; those of a store add up to 100. */
+  readonly share: Daily<number | null>
+  /** Of the keywords due; null on days when none was. */
+  readonly measuredPercent: Daily<number | null>
+  /** How many keywords were measured, and in how many of these it is in the first `TOP` places. */
+  readonly measured: Daily<number>
+  readonly inTop: Daily<number>
+}
+
+/** Bands of ranks by their last rank. */
+export const BANDS = [1, 3, 10, 30, 100] as const
 
 /** The apps that the project watches, or watched on a day of the range; own apps first. */
 export async function readApps(
@@ -47,7 +94,7 @@ export const pointOf = (rank: string, outcome: string, depth: string) => sql`
 export async function readRanks(
   tx: Transaction,
   known: Omit<Scope, 'listOf'>,
-): Promise<Pick<Report, 'lists' | 'series'> & { scope: Scope }> {
+): Promise<{ lists: readonly RankedList[]; series: readonly RankSeries[]; scope: Scope }> {
   const { project, from, days, appOf } = known
   const rows = await tx<(Row<Pick<RankSeries, 'best'>> & { targetId: number; on: number[]; at: Point[] })[]>`
     select r.target_id as "targetId", r.app as id, array_agg(r.day - ${from}::date) as on,
@@ -92,15 +139,19 @@ interface StandingOfDay {
   readonly share: number | null
   readonly measuredPercent: number
   readonly measured: number
-  /** By day, as in `Report.distribution`. */
+  /** As in the distribution. */
   readonly counts: readonly number[]
 }
 
-/** Standings are of keywords alone, because charts are of another kind; the distribution is of both. */
+/**
+ * By store, everybody else last: of keywords alone, because charts are of another kind. The distribution is
+ * of both: on how many lists the own apps stand in each of `BANDS`, beyond them (or not in the top), and
+ * where they were not measured; empty where no own app is ranked.
+ */
 export async function readStandings(
   tx: Transaction,
   scope: Scope,
-): Promise<Pick<Report, 'standings' | 'distribution'>> {
+): Promise<{ standings: readonly Standing[]; distribution: readonly Daily<number>[] }> {
   const { from, days, appOf } = scope
   const rows = await tx<StandingRow[]>`
     select s.store, s.app as id, s.role, s.list, jsonb_object_agg(s.day - ${from}::date, jsonb_build_object(
@@ -135,7 +186,7 @@ export async function readStandings(
   }
 }
 
-function addUpBands(days: readonly Day[], own: readonly StandingRow[]): Report['distribution'] {
+function addUpBands(days: readonly Day[], own: readonly StandingRow[]): number[][] {
   if (own.length === 0) return []
   return [...BANDS, 'beyond', 'not measured'].map((_, band) =>
     days.map((_, n) => own.reduce((sum, { on }) => sum + (on[n]?.counts[band] ?? 0), 0)),

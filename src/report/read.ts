@@ -5,7 +5,6 @@
 import type { Database, Transaction } from '../db/database.ts'
 import { ConfigurationError } from '../errors.ts'
 import { nameKnown } from '../suggest.ts'
-import { type Day, type Report, SPANS, type Span } from './model.ts'
 import { readCoverage, readMoney } from './read-books.ts'
 import { readComparisons, readDuels } from './read-changes.ts'
 import {
@@ -19,7 +18,7 @@ import {
 } from './read-market.ts'
 import { readApps, readRanks, readStandings } from './read-ranks.ts'
 import { readAnnotations, readChanges, readImpacts, readRatings, readReviews } from './read-store.ts'
-import { addDays, type Request } from './scope.ts'
+import { addDays, type Day, type Request, SPANS, type Span } from './scope.ts'
 
 export interface ReportQuery {
   readonly project: string
@@ -58,7 +57,13 @@ export async function readReport(db: Pick<Database, 'begin'>, query: ReportQuery
   })
 }
 
-async function read(tx: Transaction, query: ReportQuery): Promise<Report> {
+/**
+ * What a report says, as plain data, which the page, the terminal, the mail and `--json` show. Apps and lists
+ * are named by their indexes; `writtenAt` is ISO 8601, in UTC.
+ */
+export type Report = Awaited<ReturnType<typeof read>>
+
+async function read(tx: Transaction, query: ReportQuery) {
   // A plan that knows neither days nor project takes minutes, and several reports are read by one connection.
   await tx`set local plan_cache_mode = 'force_custom_plan'`
   const { now, ...request } = await readRequest(tx, query)

@@ -1,80 +1,80 @@
 /**
- * Pages and summaries in a thread of their own: those of 2,000 keywords and 80 apps take many seconds, in
- * which the loop of `storerank start` would answer nobody. What exhausts the memory of the thread ends
- * it alone.
+ * Pages and summaries, each in a thread of its own, which reads the report: one of 2,000 keywords and 80 apps
+ * takes many seconds, in which the loop of `storerank start` would answer nobody. What exhausts the memory of
+ * the thread ends it alone.
  */
 import { once } from 'node:events'
 import { parentPort, Worker, workerData } from 'node:worker_threads'
-import { openDatabase } from '../db/database.ts'
+import { type Database, openDatabase } from '../db/database.ts'
 import { ConfigurationError } from '../errors.ts'
-import type { Shown } from '../sections.ts'
-import type { Span } from './model.ts'
+import { chooseSections, type SectionName, type Shown } from '../sections.ts'
 import { type PageOptions, renderPage } from './page/page.ts'
 import { type ReportQuery, readReport } from './read.ts'
-import { type Finding, summarise } from './summary.ts'
+import type { Span } from './scope.ts'
+import { summarise } from './summary.ts'
 
-export interface ReportThread extends AsyncDisposable {
-  makePage(query: ReportQuery, options: PageOptions): Promise<string>
-  /** What a report says in sentences, of its last days compared with those `span` days before. */
-  summarise(query: ReportQuery, span: Span, shown: Shown): Promise<readonly Finding[]>
+interface Work {
+  readonly url: string
+  readonly query: ReportQuery
+  readonly what: { readonly page: PageOptions } | { readonly span: Span; readonly shown: Shown }
 }
-
-type Request =
-  | { readonly query: ReportQuery; readonly page: PageOptions }
-  | { readonly query: ReportQuery; readonly span: Span; readonly shown: Shown }
 type Answer =
   | { readonly made: unknown }
   | { readonly problem: string; readonly code: unknown; readonly isOfConfiguration: boolean }
 
 /**
- * The thread starts with the first of them. It reads the reports itself: handing one over would block the
- * loop for seconds.
- * @param url of the database
  * @param signal ends what is being made
- * @returns makes one at a time; both throw what `readReport` does
+ * @throws what `readReport` does
  */
-export function startReportThread(url: string, signal?: AbortSignal): ReportThread {
-  let worker: Worker | undefined
-  const start = () => {
-    // An error ends the thread: what is being made fails with it, and what comes next has a new one.
-    return new Worker(import.meta.filename, { workerData: { reportsOf: url } }).on('error', () => {
-      worker = undefined
-    })
-  }
-  const make = async (request: Request): Promise<unknown> => {
-    worker ??= start()
-    const answered = once(worker, 'message', { ...(signal && { signal }) })
-    worker.postMessage(request)
-    const [answer] = (await answered) as [Answer]
+export async function makePage(
+  { url }: Pick<Database, 'url'>,
+  query: ReportQuery,
+  page: PageOptions,
+  signal?: AbortSignal,
+): Promise<string> {
+  return (await make({ url, query, what: { page } }, signal)) as string
+}
+
+/**
+ * What a digest says beside its events: a report of its last days in sentences.
+ * @param span the days that are compared: a digest of 7 days reads 8
+ * @param without sections of the report that it leaves out
+ */
+export async function makeDigest(
+  { url }: Pick<Database, 'url'>,
+  project: string,
+  span: Span,
+  without: readonly SectionName[] = [],
+): Promise<string[]> {
+  const query = { project, days: span + 1, spans: [1, span] }
+  return (await make({ url, query, what: { span, shown: chooseSections(undefined, without) } })) as string[]
+}
+
+async function make(work: Work, signal?: AbortSignal): Promise<unknown> {
+  const worker = new Worker(import.meta.filename, { workerData: { reportWork: work } })
+  try {
+    const [answer] = (await once(worker, 'message', { ...(signal && { signal }) })) as [Answer]
     if ('made' in answer) return answer.made
     const { problem, code, isOfConfiguration } = answer
     throw isOfConfiguration ? new ConfigurationError(problem) : Object.assign(new Error(problem), { code })
-  }
-  return {
-    makePage: (query, page) => make({ query, page }) as Promise<string>,
-    summarise: (query, span, shown) => make({ query, span, shown }) as Promise<readonly Finding[]>,
-    [Symbol.asyncDispose]: async () => void (await worker?.terminate()),
+  } finally {
+    worker.on('error', () => {})
+    await worker.terminate()
   }
 }
 
-async function answerOf(db: ReturnType<typeof openDatabase>, request: Request): Promise<Answer> {
+async function answer({ url, query, what }: Work): Promise<Answer> {
   try {
-    const report = await readReport(db, request.query)
-    return {
-      made:
-        'page' in request ? renderPage(report, request.page) : summarise(report, request.span, request.shown),
-    }
+    const report = await readReport(
+      openDatabase(url, { name: 'storerank reports', maxConnections: 1 }),
+      query,
+    )
+    if ('page' in what) return { made: renderPage(report, what.page) }
+    return { made: summarise(report, what.span, what.shown).map(({ about, text }) => `${about}: ${text}`) }
   } catch (error) {
     const { message, code } = error as Error & { code?: unknown }
     return { problem: message, code, isOfConfiguration: error instanceof ConfigurationError }
   }
 }
 
-function serve(url: string): void {
-  const db = openDatabase(url, { name: 'storerank reports', maxConnections: 1 })
-  parentPort?.on('message', async (request: Request) => {
-    parentPort?.postMessage(await answerOf(db, request))
-  })
-}
-
-if (typeof workerData?.reportsOf === 'string') serve(workerData.reportsOf)
+if (workerData?.reportWork) parentPort?.postMessage(await answer(workerData.reportWork))

@@ -1,8 +1,18 @@
 /** What a report is about, and how rows of the database become parts of it. */
+import { type Statement, sql } from '../db/sql.ts'
 
-import type { Statement } from '../db/sql.ts'
-import { sql } from '../db/sql.ts'
-import type { Day } from './model.ts'
+/** A day in the time zone of the project: `2026-03-01`. */
+export type Day = string
+
+/** One value for each of `Report.days`. */
+export type Daily<Value> = readonly Value[]
+
+/** Days back from the last one, to the day that it is compared with. */
+export type Span = number
+export const SPANS: readonly Span[] = [1, 7, 30]
+
+/** Of which places it is worth a sentence that an app came or went. */
+export const TOP = 10
 
 /** What is asked for. */
 export interface Request {

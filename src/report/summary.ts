@@ -6,17 +6,11 @@ import { GAP_NAMES, GAPS } from '../text/gaps.js'
 import { formatUsd } from '../text/money.ts'
 import { asName } from '../text/names.ts'
 import { countOf, formatDifference, formatPercent, roundToTenths, STORE_NAMES } from '../text/words.ts'
-import {
-  type Comparison,
-  type Difference,
-  OVERTAKING_DAYS,
-  type RankSeries,
-  type Report,
-  type Span,
-  type StandingChange,
-  TOP,
-} from './model.ts'
 import { formatPoint, isMeasured } from './points.js'
+import type { Report } from './read.ts'
+import { type Comparison, type Difference, OVERTAKING_DAYS, type StandingChange } from './read-changes.ts'
+import type { RankSeries } from './read-ranks.ts'
+import { type Span, TOP } from './scope.ts'
 import { describeMoves, isBetter, isWorse } from './words.ts'
 
 /** A day of which less than this share was measured is told. */

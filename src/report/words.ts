@@ -1,8 +1,9 @@
 /** Ranks, their changes and their course as a person reads them, on paper and on the terminal alike. */
 import { GAP_NAMES, GAPS } from '../text/gaps.js'
 import { formatCount } from '../text/words.ts'
-import type { Daily, Move } from './model.ts'
 import { gapOf } from './points.js'
+import type { Move } from './read-changes.ts'
+import type { Daily } from './scope.ts'
 
 /** What the two days of a move say. */
 type Moved = Pick<Move, 'movement' | 'change'>

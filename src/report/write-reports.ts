@@ -15,7 +15,7 @@ import { makeFolder } from '../make-folder.ts'
 import { whyNot } from '../trouble.ts'
 import { readLogo } from './page/logo.ts'
 import { readProjects } from './read.ts'
-import { startReportThread } from './report-thread.ts'
+import { makePage } from './report-thread.ts'
 import { sweepDrafts, writeWholeFile } from './write-file.ts'
 
 export interface ReportSettings {
@@ -58,7 +58,6 @@ export async function writeReports(
   const written: string[] = []
   const waiting: string[] = []
   const failures: unknown[] = []
-  await using thread = startReportThread(db.url, signal)
   const projects = await sortByPage(folder, await readProjects(db))
   for (const [n, project] of projects.entries()) {
     signal.throwIfAborted()
@@ -72,7 +71,12 @@ export async function writeReports(
     const file = join(folder, nameFile(project))
     if (latest === '' || (await readStamp(file)) === stamp) continue
     try {
-      const page = await thread.makePage({ project }, { stamp, title: nameReport(title, project), ...logo })
+      const page = await makePage(
+        db,
+        { project },
+        { stamp, title: nameReport(title, project), ...logo },
+        signal,
+      )
       await writeWholeFile(file, page, 'of folder')
       written.push(project)
     } catch (error) {

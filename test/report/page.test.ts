@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Report } from '../../src/report/model.ts'
 import { renderPage } from '../../src/report/page/page.ts'
+import type { Report } from '../../src/report/read.ts'
 import { compareOver, summarise } from '../../src/report/summary.ts'
 import { chooseSections } from '../../src/sections.ts'
 import { makeBareReports } from '../support/bare-reports.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Move } from '../../src/report/model.ts'
 import { formatPoint, GAP_POINTS, notInTop } from '../../src/report/points.js'
+import type { Move } from '../../src/report/read-changes.ts'
 import { describeMoves, drawSparkline, formatChange } from '../../src/report/words.ts'
 import { formatUsd } from '../../src/text/money.ts'
 import { formatDifference, formatPercent } from '../../src/text/words.ts'

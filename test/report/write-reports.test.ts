@@ -7,7 +7,7 @@ import type { Worker } from 'node:worker_threads'
 import fc from 'fast-check'
 import { type Database, openDatabase } from '../../src/db/database.ts'
 import { ConfigurationError } from '../../src/errors.ts'
-import { startReportThread } from '../../src/report/report-thread.ts'
+import { makePage } from '../../src/report/report-thread.ts'
 import { writeWholeFile } from '../../src/report/write-file.ts'
 import { nameFile, type ReportSettings, writeReports } from '../../src/report/write-reports.ts'
 import { createWatchlist, type Watchlist } from '../support/watchlist.ts'
@@ -84,22 +84,26 @@ test('a page that is the oldest comes first, and none is begun when the time is 
   assert.equal((await write()).written[0], 'fitness')
 })
 
-test('a thread that ends by an error fails what it makes, and the next page has a new one', async () => {
-  await using thread = startReportThread('no address')
-  for (const _ of ['first', 'second']) await assert.rejects(thread.makePage({ project: 'fitness' }, {}))
+test('what cannot be made in its thread fails with what the thread met', async () => {
+  await assert.rejects(makePage({ url: 'no address' }, { project: 'fitness' }, {}))
+  const unknown = {
+    name: 'ConfigurationError',
+    message: /^There is no project "fitnes"\. Did you mean fitness/,
+  }
+  await assert.rejects(makePage(db, { project: 'fitnes' }, {}), unknown)
 })
 
-test('pages are made in one thread beside the loop, which starts when there is one to make', async () => {
+test('each page is made in a thread beside the loop, which ends with it', async () => {
   await list.capture('chess', '2026-11-03 00:00+00', ['1002'])
   const threads: Worker[] = []
   const count = (thread: Worker) => void threads.push(thread)
   process.on('worker', count)
   try {
     assert.equal((await write()).written.length, 2)
-    assert.equal(threads.length, 1)
-    assert.equal(threads[0]?.threadId, -1, 'it has ended')
+    const ended = threads.map(({ threadId }) => threadId)
+    assert.deepEqual(ended, [-1, -1])
     await write()
-    assert.equal(threads.length, 1)
+    assert.equal(threads.length, 2)
   } finally {
     process.off('worker', count)
   }

@@ -1,5 +1,5 @@
 /** Reports of projects in which something is not watched yet. */
-import type { Report } from '../../src/report/model.ts'
+import type { Report } from '../../src/report/read.ts'
 
 /** What the page says of competitors beside their ranks. */
 const OWN_ALONE = { standings: [], duels: [], changes: [], ratings: [], reviewCounts: [], lowReviews: [] }

@@ -1,7 +1,7 @@
 /** The money of an invented report: each measurement of a keyword costs the same, and three pages a day. */
 
-import type { Report } from '../../src/report/model.ts'
 import type { Point } from '../../src/report/points.js'
+import type { Report } from '../../src/report/read.ts'
 
 export function spend(
   days: readonly string[],

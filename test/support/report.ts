@@ -5,9 +5,10 @@
  */
 
 import { type Database, openDatabase } from '../../src/db/database.ts'
-import type { RankedList, Report, ReportedApp } from '../../src/report/model.ts'
 import { GAP_POINTS, gapOf, NOTHING_DUE, notInTop, type Point } from '../../src/report/points.js'
+import type { Report } from '../../src/report/read.ts'
 import { readReport } from '../../src/report/read.ts'
+import type { RankedList, ReportedApp } from '../../src/report/read-ranks.ts'
 import type { Gap } from '../../src/text/gaps.js'
 import { createRandom } from './random.ts'
 import { spend } from './report-money.ts'

@@ -1,10 +1,10 @@
 /** What a digest of the last days would say. */
 import { toLines } from '../../alerts/content.ts'
-import { readDigest } from '../../alerts/digest.ts'
 import { readLatestEvents } from '../../alerts/event.ts'
 import { renderText } from '../../alerts/render.ts'
 import { ConfigurationError } from '../../errors.ts'
 import { readProjects } from '../../report/read.ts'
+import { makeDigest } from '../../report/report-thread.ts'
 import { SECTIONS } from '../../sections.ts'
 import { countOf } from '../../text/words.ts'
 import { command, option, usually } from '../command.ts'
@@ -36,7 +36,7 @@ export const digest = command({
     if (projects.length === 0) throw new ConfigurationError('There is no project yet.')
     const parts: Part[] = []
     for (const project of projects) {
-      const summary = await readDigest(db, project, days, without)
+      const summary = await makeDigest(db, project, days, without)
       const events = await db.begin((tx) => readLatestEvents(tx, project, days))
       const text = renderText({
         type: 'alerts.digest',

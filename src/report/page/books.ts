@@ -3,10 +3,10 @@ import { formatDay, shortDay } from '../../text/days.js'
 import { GAP_MEANINGS, GAP_NAMES, GAPS } from '../../text/gaps.js'
 import { formatUsd } from '../../text/money.ts'
 import { formatCount, STORE_NAMES } from '../../text/words.ts'
-import type { Report } from '../model.ts'
+import type { Report } from '../read.ts'
 import { showFigure } from './figure.ts'
 import { html, type Markup, showDay, showNothing } from './markup.ts'
-import { showTable } from './table.ts'
+import { type Part, showPart } from './table.ts'
 
 const MICROS_PER_USD = 1_000_000
 
@@ -38,8 +38,6 @@ export function showCoverage({ days, coverage }: Report): Markup {
 }
 
 function showReasons({ reasons }: Report['coverage']): Markup {
-  if (reasons.length === 0) return showNothing('Nothing is missing.')
-  const title = 'Gaps by day and reason'
   const rows = reasons.map(({ day, gap, reason, slots, examples }) => [
     showDay(day),
     html`<b class="badge ${gap}">${GAP_NAMES[gap]}</b>`,
@@ -47,21 +45,15 @@ function showReasons({ reasons }: Report['coverage']): Markup {
     html`${GAP_MEANINGS[gap]}${reason === null ? '' : html`<small>${reason}</small>`}`,
     `${examples.join(', ')}${slots > examples.length ? ', …' : ''}`,
   ])
-  const texts = [{ text: 'What it means' }, { text: 'For example' }]
-  return html`<h3>${title}</h3>
-${showTable(title, 'reasons', ['Day', { text: 'Why' }, 'Not measured', ...texts], rows)}`
+  const heads = ['Day', { text: 'Why' }, 'Not measured', { text: 'What it means' }, { text: 'For example' }]
+  return showPart({ title: 'Gaps by day and reason', heads, rows, none: 'Nothing is missing.' })
 }
 
 export function showMoney(report: Report): Markup {
   const { spentMicros, functions, dearest, outlook } = report.money
   const total = spentMicros.reduce((sum, micros) => sum + micros, 0)
-  const table = (
-    title: string,
-    heads: readonly string[],
-    rows: Parameters<typeof showTable>[3],
-    none: string,
-  ) =>
-    html`<h3>${title}</h3>${rows.length === 0 ? showNothing(none) : showTable(title, 'money', heads, rows)}`
+  const table = (title: string, heads: readonly string[], rows: Part['rows'], none: string) =>
+    html`<div>${showPart({ title, heads, rows, none })}</div>`
   const bought = ['Measurements', 'Spent']
   const byFunction = functions.map((line) => [
     ...[FUNCTION_NAMES[line.function], formatCount(line.tasks), formatUsd(line.spentMicros)],
@@ -75,16 +67,15 @@ export function showMoney(report: Report): Markup {
   ])
   const noBudget = 'It has none of its own; what is set for all projects holds.'
   const noList = 'Nothing was spent on keywords and charts.'
+  const budgets = listBudgets(report)
   return html`${total === 0 ? showNothing('Nothing was spent.') : showSpent(report)}
-<div class="columns">
-<div>${table(`${formatUsd(total)} in these days`, ['For', ...bought], byFunction, '')}
-${showAside(report)}</div>
-<div>${table('Budgets of the project', BUDGET_HEADS, listBudgets(report), noBudget)}</div>
-<div>${table('What most was spent on', ['Keyword or chart', ...bought], byList, noList)}</div>
-<div>${table(OUTLOOK, ['Interval', 'In 30 days, at most'], byInterval, 'Nothing is watched.')}</div></div>`
+${showAside(report)}<div class="columns">
+${table(`${formatUsd(total)} in these days`, ['For', ...bought], byFunction, '')}
+${table('Budgets of the project', ['Budget', 'Used', 'Limit', 'Share'], budgets, noBudget)}
+${table('What most was spent on', ['Keyword or chart', ...bought], byList, noList)}
+${table(OUTLOOK, ['Interval', 'In 30 days, at most'], byInterval, 'Nothing is watched.')}</div>`
 }
 
-const BUDGET_HEADS = ['Budget', 'Used', 'Limit', 'Share']
 const OUTLOOK = 'What 30 days of this watchlist cost'
 
 function showSpent({ days, money: { spentMicros } }: Report): Markup {

@@ -4,10 +4,11 @@
  */
 import { diffWords } from 'diff'
 import { countOf, formatCount, formatDifference, roundToTenths } from '../../text/words.ts'
-import { type Impact, type ListingChange, MOST_ANNOTATIONS, type Report } from '../model.ts'
+import type { Report } from '../read.ts'
+import { type Impact, type ListingChange, MOST_ANNOTATIONS } from '../read-store.ts'
 import { nameApp } from '../summary.ts'
-import { html, type Markup, NOTHING, showDay, showNothing } from './markup.ts'
-import { showTable, toneOf } from './table.ts'
+import { html, type Markup, NOTHING, showDay } from './markup.ts'
+import { showPart, toneOf } from './table.ts'
 
 const RELEASES_SHOWN = 60
 /** Longer texts are folded. */
@@ -22,21 +23,21 @@ const WORDS = new Intl.Segmenter(undefined, { granularity: 'word' })
 
 export function showChanges(report: Report): Markup {
   const releases = listReleases(report.changes)
-  const rows = releases.slice(0, RELEASES_SHOWN).map((changes) => showRelease(report, changes))
   const more =
     releases.length > RELEASES_SHOWN
       ? html`<p class="more">The latest ${RELEASES_SHOWN} of ${formatCount(releases.length)}. All of them:
 <code>select * from app_changes('${report.project}', '${report.days[0]}', '${report.days.at(-1)}')</code></p>`
-      : ''
-  const heads = ['Day', { text: 'App' }, { text: 'What changed' }]
-  const table = html`${showTable('Changes of pages in the stores', 'changes', heads, rows)}${more}`
-  return html`${showNotes(report)}<h3>Pages of the apps</h3>
-${rows.length === 0 ? showNothing('No page of an app has changed, or none is followed.') : table}
-${showImpacts(report)}`
+      : NOTHING
+  return html`${showNotes(report)}${showPart({
+    title: 'Pages of the apps',
+    className: 'changes',
+    heads: ['Day', { text: 'App' }, { text: 'What changed' }],
+    rows: releases.slice(0, RELEASES_SHOWN).map((changes) => showRelease(report, changes)),
+    none: 'No page of an app has changed, or none is followed.',
+  })}${more}${showImpacts(report)}`
 }
 
 function showNotes(report: Report): Markup {
-  if (report.annotations.length === 0) return NOTHING
   const rows = report.annotations
     .toSorted((a, b) => b.day.localeCompare(a.day))
     .map(({ day, app, text }) => [
@@ -45,8 +46,7 @@ function showNotes(report: Report): Markup {
     ])
   const cut = html`<p>The latest ${formatCount(MOST_ANNOTATIONS)} are shown; all are in the table
 <code>annotation</code>.</p>`
-  return html`<h3>Notes of the project</h3>
-${showTable('Notes of the project', 'notes', ['Day', { text: 'Note' }], rows)}
+  return html`${showPart({ title: 'Notes of the project', heads: ['Day', { text: 'Note' }], rows })}
 ${rows.length < MOST_ANNOTATIONS ? NOTHING : cut}`
 }
 
@@ -172,16 +172,16 @@ function fold(summary: string, content: Markup): Markup {
 }
 
 function showImpacts(report: Report): Markup {
-  if (report.impacts.length === 0) return NOTHING
-  const rows = report.impacts.map((impact, n) => showImpact(report, impact, report.impacts[n - 1]))
-  const heads = [
-    ...['Day', { text: 'Event' }, { text: 'Keywords' }, 'Before', 'After', 'Change', 'Competitors'],
-    ...['It moved by', 'Everybody by'],
-  ]
-  return html`<h3>What releases, titles and notes did to ranks</h3>
-<p>Average rank of the week before and the week from the day on, on keywords that both have measured; not
-found counts as the first rank not looked at. Places climbed are +.</p>
-${showTable('What events changed', 'changes', heads, rows)}`
+  return showPart({
+    title: 'What releases, titles and notes did to ranks',
+    lead: `Average rank of the week before and the week from the day on, on keywords that both have measured;
+not found counts as the first rank not looked at. Places climbed are +.`,
+    heads: [
+      ...['Day', { text: 'Event' }, { text: 'Keywords' }, 'Before', 'After', 'Change', 'Competitors'],
+      ...['It moved by', 'Everybody by'],
+    ],
+    rows: report.impacts.map((impact, n) => showImpact(report, impact, report.impacts[n - 1])),
+  })
 }
 
 /** The event is named once, before its first line. */

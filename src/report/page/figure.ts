@@ -4,7 +4,8 @@
  */
 import type { Store } from '../../service/functions.ts'
 import { formatDay } from '../../text/days.js'
-import type { Daily, Day, Report } from '../model.ts'
+import type { Report } from '../read.ts'
+import type { Daily, Day } from '../scope.ts'
 import { drawLegend, drawMarkTexts, drawNumbers, scrolling } from './captions.js'
 import { drawLines, drawStack } from './chart.js'
 import type { Mark, ValueLine } from './drawing.ts'

@@ -2,7 +2,7 @@
 import { raw, html as template } from 'hono/html'
 import type { HtmlEscapedString } from 'hono/utils/html'
 import { formatDay } from '../../text/days.js'
-import type { Day } from '../model.ts'
+import type { Day } from '../scope.ts'
 import type { Drawn } from './drawing.ts'
 
 export type Markup = HtmlEscapedString

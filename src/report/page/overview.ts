@@ -5,8 +5,11 @@
 import type { Shown } from '../../sections.ts'
 import { formatUsd } from '../../text/money.ts'
 import { countOf, formatCount, formatDifference, formatPercent, STORE_NAMES } from '../../text/words.ts'
-import { type Move, type Report, SPANS, type Span, type Standing, TOP } from '../model.ts'
 import { formatPoint } from '../points.js'
+import type { Report } from '../read.ts'
+import type { Move } from '../read-changes.ts'
+import type { Standing } from '../read-ranks.ts'
+import { SPANS, type Span, TOP } from '../scope.ts'
 import {
   compareOver,
   describeBasis,

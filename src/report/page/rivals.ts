@@ -2,8 +2,9 @@
 
 import type { Shown } from '../../sections.ts'
 import { formatCount } from '../../text/words.ts'
-import type { Duel, Overtaking, Report } from '../model.ts'
 import { formatPoint } from '../points.js'
+import type { Report } from '../read.ts'
+import type { Duel, Overtaking } from '../read-changes.ts'
 import { nameApp, overtakingSince } from '../summary.ts'
 import { nameKeyword } from './keywords.ts'
 import { html, type Markup, showDay, showNothing } from './markup.ts'

@@ -1,7 +1,9 @@
 /** What the stores show of the apps: their ratings and reviews. */
 import { formatDay } from '../../text/days.js'
 import { formatCount } from '../../text/words.ts'
-import type { Daily, Ratings, Report, Review } from '../model.ts'
+import type { Report } from '../read.ts'
+import type { Ratings, Review } from '../read-store.ts'
+import type { Daily } from '../scope.ts'
 import { nameApp } from '../summary.ts'
 import { classOfApp, collectMarks, type Figure, showFigure } from './figure.ts'
 import { html, type Markup, NOTHING, showNothing } from './markup.ts'

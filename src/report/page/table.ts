@@ -1,6 +1,6 @@
 /** Tables that scroll where they are long; on a phone they stand as blocks, and each cell says its column. */
 import { formatCount } from '../../text/words.ts'
-import { html, type Markup } from './markup.ts'
+import { html, type Markup, NOTHING, showNothing } from './markup.ts'
 
 /** A name; of texts, which begin at the left, within an object. */
 type Head = string | { readonly text: string }
@@ -29,6 +29,23 @@ export function showTable(
 function showCell(cell: Cell, { name, kind } = { name: '', kind: '' }): Markup {
   const { shown, as } = typeof cell === 'object' && 'shown' in cell ? cell : { shown: cell, as: '' }
   return html`<td class="${`${kind} ${as}`.trim()}" data-head="${name}">${shown}</td>`
+}
+
+export interface Part {
+  readonly title: string
+  readonly lead?: Markup | string
+  readonly className?: string
+  readonly heads: readonly Head[]
+  readonly rows: readonly (readonly Cell[])[]
+  /** Said where there are no rows; without it the part is left out then. */
+  readonly none?: string
+}
+
+/** A part of a section: its heading, a paragraph, a table. */
+export function showPart({ title, lead, className = '', heads, rows, none }: Part): Markup {
+  if (rows.length === 0 && none === undefined) return NOTHING
+  return html`<h3>${title}</h3>${lead === undefined ? NOTHING : html`<p class="lead">${lead}</p>`}
+${rows.length === 0 ? showNothing(none ?? '') : showTable(title, className, heads, rows)}`
 }
 
 /** Whether what moves a number is good; at less than `least` it is neither. */

@@ -3,11 +3,14 @@
  * what is in both stores.
  */
 import { formatCount, formatDifference, formatPercent, STORE_NAMES } from '../../text/words.ts'
-import { BANDS, type Daily, type Report, type Segment, type Standing } from '../model.ts'
+import type { Report } from '../read.ts'
+import type { Segment } from '../read-market.ts'
+import { BANDS, type Standing } from '../read-ranks.ts'
+import type { Daily } from '../scope.ts'
 import { nameApp } from '../summary.ts'
 import { classOfApp, collectMarks, type Figure, type FigureLine, showFigure } from './figure.ts'
-import { html, type Markup, NOTHING, showNothing } from './markup.ts'
-import { showTable, toneOf } from './table.ts'
+import { html, type Markup, showNothing } from './markup.ts'
+import { showPart, toneOf } from './table.ts'
 
 const FORMULA =
   '100 % is first on every keyword. Each rank counts 1/rank × weight. Not found counts 0. ' +
@@ -98,13 +101,14 @@ function distribution(report: Report): Figure[] {
 }
 
 function showSegments(report: Report): Markup {
-  if (report.segments.length === 0) return NOTHING
   const heads = ['Keywords', { text: 'App' }, 'Visibility', 'In 7 days', 'Compared on', 'In the top 10']
-  const rows = report.segments.map((segment) => showSegment(report, segment))
-  return html`<h3>By country and tag</h3>
-<p class="lead">Average rank: of the keywords on which it ranks. Gained most: the competitor whose visibility
-rose most in 30 days, in points.</p>
-${showTable('Parts of the watchlist', 'segments', [...heads, 'Average rank', { text: 'Gained most' }], rows)}`
+  return showPart({
+    title: 'By country and tag',
+    lead: `Average rank: of the keywords on which it ranks. Gained most: the competitor whose visibility rose
+most in 30 days, in points.`,
+    heads: [...heads, 'Average rank', { text: 'Gained most' }],
+    rows: report.segments.map((segment) => showSegment(report, segment)),
+  })
 }
 
 function showSegment(report: Report, segment: Segment) {
@@ -122,15 +126,16 @@ function showSegment(report: Report, segment: Segment) {
 }
 
 function showProducts({ products }: Report): Markup {
-  if (products.length === 0) return NOTHING
   const show = (rank: number | null) => (rank === null ? 'not in top' : rank)
-  const rows = products.map(({ product, keyword, place, ios, android }) => [
-    html`<bdi>${keyword}</bdi><small>${place}</small>`,
-    product,
-    show(ios),
-    show(android),
-  ])
-  return html`<h3>In both stores</h3>
-<p class="lead">Apps of both stores with one label, on the keywords on which these differ most.</p>
-${showTable('Products in both stores', 'segments', ['Keyword', { text: 'Product' }, 'iOS', 'Android'], rows)}`
+  return showPart({
+    title: 'In both stores',
+    lead: 'Apps of both stores with one label, on the keywords on which these differ most.',
+    heads: ['Keyword', { text: 'Product' }, 'iOS', 'Android'],
+    rows: products.map(({ product, keyword, place, ios, android }) => [
+      html`<bdi>${keyword}</bdi><small>${place}</small>`,
+      product,
+      show(ios),
+      show(android),
+    ]),
+  })
 }

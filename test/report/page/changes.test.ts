@@ -3,8 +3,8 @@
  */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { ListingChange, Report } from '../../../src/report/model.ts'
 import { renderPage } from '../../../src/report/page/page.ts'
+import type { ListingChange } from '../../../src/report/read-store.ts'
 import { createReport } from '../../support/report.ts'
 
 type Change = readonly [field: string, before: string | null, after: string | null]
@@ -13,7 +13,7 @@ const LONG = 'A calm place for yoga, breathing and sleep. '.repeat(12)
 
 /** The rows of the table as a person reads them: what came is in +…+, what went in −…−. */
 async function showRows(changes: readonly ListingChange[]): Promise<string[]> {
-  const report: Report = { ...(await createReport({ seed: 7, keywords: 20, days: 10 })), changes }
+  const report = { ...(await createReport({ seed: 7, keywords: 20, days: 10 })), changes: [...changes] }
   const section = /<section id="changes"[\s\S]*?<\/section>/.exec(renderPage(report))?.[0] ?? ''
   const body = section.slice(section.lastIndexOf('<tbody>'))
   return [...body.matchAll(/<tr>([\s\S]*?)<\/tr>/g)].map(([, row = '']) =>

@@ -5,10 +5,10 @@
 import type { Database } from '../db/database.ts'
 import { UnavailableError } from '../errors.ts'
 import { adoptOrphans, keepUncharged, toListedIds } from '../ledger/adopt.ts'
-import { readWrongClock } from '../ledger/clock.ts'
 import { correctIds } from '../ledger/correct-ids.ts'
+import { readWrongClock } from '../ledger/lock.ts'
 import { findForgotten, holdForRecovery, readRestoreState } from '../ledger/restored.ts'
-import { logDuplicates } from '../ledger/task-log.ts'
+import { logDuplicates } from '../ledger/task-failures.ts'
 import type { Logger } from '../log.ts'
 import { checkForRestore, describeForgotten } from '../post/restored.ts'
 import {

@@ -4,7 +4,7 @@
 import type { Database, Transaction } from '../db/database.ts'
 import { withoutNestedLoops } from '../db/joins.ts'
 import { sql } from '../db/sql.ts'
-import { adjustCharges, learnFromList } from '../ledger/adjust.ts'
+import { adjustCharges, learnFromList } from '../ledger/prices.ts'
 import { parseTag } from '../ledger/tag.ts'
 import type { Range } from '../post/task-history.ts'
 import type { TaskIdRow } from '../service/task-ids.ts'

@@ -14,8 +14,17 @@ import { openSession, type Session } from '../db/session.ts'
 import { sql } from '../db/sql.ts'
 import { ConfigurationError, UnavailableError } from '../errors.ts'
 import { USE_YOUR_OWN } from './binaries.ts'
-import { type Cluster, openCluster, urlOf } from './cluster.ts'
-import { isStale, lastErrorLine, readKeptPort, readLockFile, startServer, stopServer } from './server.ts'
+import {
+  type Cluster,
+  isStale,
+  lastErrorLine,
+  openCluster,
+  readKeptPort,
+  readLockFile,
+  startServer,
+  stopServer,
+  urlOf,
+} from './cluster.ts'
 
 /** Above a crash recovery or a slow stop by another process. */
 const ATTACH_LIMIT_MS = 90_000

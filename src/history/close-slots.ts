@@ -2,10 +2,9 @@
 import type { Database, Transaction } from '../db/database.ts'
 import { readByIndexes } from '../db/joins.ts'
 import { oneRow } from '../db/one-row.ts'
-import { presentOfSlots } from '../ledger/clock.ts'
 import { closeUnsentTasks } from '../ledger/leave-unsent.ts'
-import { withLedgerLock } from '../ledger/lock.ts'
-import { openDueSlots } from '../plan/open.ts'
+import { presentOfSlots, withLedgerLock } from '../ledger/lock.ts'
+import { openDueSlots } from '../plan/due.ts'
 import { TIMINGS } from '../timings.ts'
 
 export interface ClosedSlots {

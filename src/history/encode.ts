@@ -3,11 +3,9 @@ import { createHash } from 'node:crypto'
 import type { Fetched } from '../collect/fetch.ts'
 import type { InfoResult } from '../service/results.ts'
 import type { RankedApp, SearchResult } from '../service/search-result.ts'
-import type { Capture, RankingCapture } from './captures.ts'
+import type { Capture, RankingCapture, SeenReview, SnapshotCapture, SnapshotColumns } from './captures.ts'
 import type { AppIds, SeenApps } from './dictionary.ts'
 import type { SeenNumbers } from './numbers.ts'
-import type { SeenReview } from './reviews.ts'
-import type { SnapshotCapture, SnapshotColumns } from './snapshots.ts'
 
 type Of<Kind extends Fetched['kind']> = Extract<Fetched, { kind: Kind }>
 

@@ -12,18 +12,16 @@ import {
   askAgain,
   deferResults,
   failResults,
+  logFailedTasks,
   postAgain,
   rejectResults,
   type UnusableAnswer,
 } from '../ledger/task-failures.ts'
-import { logFailedTasks } from '../ledger/task-log.ts'
 import type { Logger } from '../log.ts'
-import { insertPages, insertRankings } from './captures.ts'
+import { insertPages, insertRankings, insertSnapshots, upsertReviews } from './captures.ts'
 import type { AppIds, Dictionary } from './dictionary.ts'
 import { appsOf, toNumbers, toPages, toRanking, toReviews, toSnapshot } from './encode.ts'
 import { writeNumbers } from './numbers.ts'
-import { upsertReviews } from './reviews.ts'
-import { insertSnapshots } from './snapshots.ts'
 
 export interface StoreDeps {
   readonly db: Database

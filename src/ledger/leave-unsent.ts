@@ -2,7 +2,7 @@
 import type { Transaction } from '../db/database.ts'
 import { oneRow } from '../db/one-row.ts'
 import { type Statement, sql } from '../db/sql.ts'
-import { presentOfSlots } from './clock.ts'
+import { presentOfSlots } from './lock.ts'
 import { insertSpendChanges, RESERVATION, releasedReservations } from './money.ts'
 
 /** What a person reads of an unsent task, with what the service or a claim said of it. */

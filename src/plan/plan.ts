@@ -3,13 +3,11 @@ import type { Database, Transaction } from '../db/database.ts'
 import { disableNestedLoops, readByIndexes } from '../db/joins.ts'
 import { oneRow } from '../db/one-row.ts'
 import { sql } from '../db/sql.ts'
-import { followTimeZones } from '../ledger/clock.ts'
-import { withLedgerLock } from '../ledger/lock.ts'
+import { followTimeZones, withLedgerLock } from '../ledger/lock.ts'
 import { packTasks, planTasks } from '../ledger/plan-tasks.ts'
 import { TIMINGS } from '../timings.ts'
 import { admission, budgetRows, type OverallBudget, readBudgets, type ScopeBudget } from './admission.ts'
-import { askedNow, askedPiece, type DuePlace, FIRST_PLACE, takePiece } from './due.ts'
-import { openDueSlots } from './open.ts'
+import { askedNow, askedPiece, type DuePlace, FIRST_PLACE, openDueSlots, takePiece } from './due.ts'
 
 /** What is due, and how far the budget reaches. */
 export interface PlanTotals {

@@ -20,7 +20,7 @@ import {
   releaseMissing,
   type UnknownPosts,
 } from '../ledger/release.ts'
-import { logDuplicates } from '../ledger/task-log.ts'
+import { logDuplicates } from '../ledger/task-failures.ts'
 import type { Logger } from '../log.ts'
 import type { AppDataClient } from '../service/client.ts'
 import { TIMINGS } from '../timings.ts'

@@ -9,7 +9,7 @@ import { AccountError, RejectedError, StorerankError, UnavailableError } from '.
 import { holdPost } from '../ledger/claim-post.ts'
 import { tellPrices } from '../ledger/prices.ts'
 import { releasePost } from '../ledger/release.ts'
-import { logDuplicates, logFailedTasks } from '../ledger/task-log.ts'
+import { logDuplicates, logFailedTasks } from '../ledger/task-failures.ts'
 import type { AppDataClient } from '../service/client.ts'
 import { FUNCTION_RULES, type ServiceFunction } from '../service/functions.ts'
 import type { ListingOutcome } from '../service/listings.ts'

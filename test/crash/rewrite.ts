@@ -100,7 +100,7 @@ export const FAIL_POINTS: Readonly<Record<string, Rewrite>> = {
   ...named({
     'plan before its commit': before('plan/plan.ts', 'return { ...totals, posts: postIds.length, last }'),
     'between two pieces of a plan': after('plan/plan.ts', 'plan.plannedMicros = summary.plannedMicros'),
-    'opening slots before its commit': before('plan/open.ts', 'return upTo'),
+    'opening slots before its commit': before('plan/due.ts', 'return upTo'),
     'closing slots before its commit': before('history/close-slots.ts', 'return row'),
     'between two pieces of closing': before('history/close-slots.ts', 'total.missed += missed'),
     'claim before its commit': before('post/claim.ts', "return { kind: 'claimed', post: {"),

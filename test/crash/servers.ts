@@ -5,8 +5,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { reachableBinaries, runProgram } from '../../src/embedded/binaries.ts'
-import { type Cluster, openCluster, ROLE } from '../../src/embedded/cluster.ts'
-import { lastErrorLine, readLockFile, startServer, stopServer } from '../../src/embedded/server.ts'
+import {
+  type Cluster,
+  lastErrorLine,
+  openCluster,
+  ROLE,
+  readLockFile,
+  startServer,
+  stopServer,
+} from '../../src/embedded/cluster.ts'
 import { startSandboxProcess as startProcess } from '../support/sandbox-process.ts'
 
 export interface Server {

@@ -1,7 +1,7 @@
 /** What the view `open_work` tells of the runners and of the server, to one who may only read. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { openDueSlots } from '../../src/plan/open.ts'
+import { openDueSlots } from '../../src/plan/due.ts'
 import { type AnySql, createTestDatabase } from '../support/database.ts'
 import { lasting } from '../support/lasting.ts'
 import { createPlanning } from '../support/planning.ts'

@@ -43,7 +43,7 @@ test(
         'src/db/transaction.ts',
         'src/demo/business-time.ts',
         'src/embedded/dump.ts',
-        'src/embedded/restore.ts',
+        'src/embedded/dump.ts',
         'src/history/tablespace.ts',
         'src/queue/queue.ts',
         'src/report/export/source.ts',

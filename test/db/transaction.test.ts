@@ -363,7 +363,7 @@ test('nothing but the dump of an embedded server begins a transaction of the dri
   assert.deepEqual(found, [
     // COPY needs a session of the driver. That of a restore is read-only outside of this one transaction.
     ['src/embedded/dump.ts', 'await session`begin isolation level repeatable read read only`'],
-    ['src/embedded/restore.ts', 'await session`begin read write`'],
+    ['src/embedded/dump.ts', 'await session`begin read write`'],
   ])
 })
 

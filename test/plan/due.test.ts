@@ -5,8 +5,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { askedNow } from '../../src/plan/due.ts'
-import { openDueSlots } from '../../src/plan/open.ts'
+import { askedNow, openDueSlots } from '../../src/plan/due.ts'
 import { lasting } from '../support/lasting.ts'
 import { createPlanning } from '../support/planning.ts'
 

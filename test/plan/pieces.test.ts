@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import postgres from 'postgres'
 import { sql } from '../../src/db/sql.ts'
-import { openDueSlots } from '../../src/plan/open.ts'
+import { openDueSlots } from '../../src/plan/due.ts'
 import { planDueTasks } from '../../src/plan/plan.ts'
 import { createPlanning, type Planning } from '../support/planning.ts'
 

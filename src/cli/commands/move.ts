@@ -4,8 +4,7 @@
  */
 import packageJson from '../../../package.json' with { type: 'json' }
 import type { Database } from '../../db/database.ts'
-import { describeForeign, dumpDatabase } from '../../embedded/dump.ts'
-import { restoreDatabase } from '../../embedded/restore.ts'
+import { describeForeign, dumpDatabase, restoreDatabase } from '../../embedded/dump.ts'
 import { ConfigurationError } from '../../errors.ts'
 import { advanceRecovery, holdForMove, noteMoved, recordOrigin } from '../../ledger/restored.ts'
 import { countOf } from '../../text/words.ts'

@@ -1,7 +1,7 @@
 /** What is due, what it would cost and what the budget would cut. */
 import type { Database } from '../../db/database.ts'
 import { formatInstant } from '../../instant.ts'
-import { readWrongClock } from '../../ledger/clock.ts'
+import { readWrongClock } from '../../ledger/lock.ts'
 import { readRestoreHold } from '../../ledger/restored.ts'
 import { type PlanPreview, previewPlan } from '../../plan/plan.ts'
 import { readNextDue } from '../../report/ranks.ts'

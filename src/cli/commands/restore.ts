@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs'
 import { createGunzip } from 'node:zlib'
-import { restoreDatabase } from '../../embedded/restore.ts'
+import { restoreDatabase } from '../../embedded/dump.ts'
 import { countOf } from '../../text/words.ts'
 import { argument, command } from '../command.ts'
 import { database } from '../database-session.ts'

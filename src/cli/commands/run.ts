@@ -2,7 +2,7 @@
 import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { findJob, JOBS } from '../../../jobs/index.ts'
-import { readWrongClock } from '../../ledger/clock.ts'
+import { readWrongClock } from '../../ledger/lock.ts'
 import { countSendingPosts } from '../../ledger/release.ts'
 import type { Metrics } from '../../monitor/metrics.ts'
 import { type CycleResult, readOutstanding, runCycle, waitForDeliveries } from '../../queue/cycle.ts'

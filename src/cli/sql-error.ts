@@ -7,8 +7,6 @@ import { splitList } from '../watch/spellings.ts'
 
 /** Enough to see what there is: the views that people read. */
 const NAMES_SHOWN = 60
-/** A key of six columns whose values have five commas between them may be read in as many ways. */
-const MOST_READINGS = 252
 
 type Hint = (error: DatabaseError, query: string, db: SqlRunner) => Promise<string>
 
@@ -112,43 +110,19 @@ async function nameColumns(name: string, query: string, db: SqlRunner): Promise<
   return didYouMean(column, columns).trim() || `Columns: ${columns.join(', ')}.`
 }
 
-/**
- * The row that has the key already, by its id. The index says the values of the key and not which row it is.
- * It separates them by commas, which values may have too, so each way to read them is looked up in the index,
- * however many rows the table has.
- */
+/** The row that has the key already, by its id: Postgres says the values of the key, and not which row it is. */
 async function nameTwin(error: DatabaseError, db: SqlRunner): Promise<string> {
   const { table_name: table, constraint_name: index } = error
   const values = valuesOfTwin(error)
   if (table === undefined || index === undefined || values === undefined) return ''
-  const keys = await db<{ text: string; type: string }[]>`
-    select pg_get_indexdef(indexrelid, attnum, true) as text, format_type(atttypid, atttypmod) as type
-    from pg_index join pg_attribute on attrelid = indexrelid and attnum <= indnkeyatts
-    where indexrelid = to_regclass(${index}) order by attnum`
-  const isWhole = keys.map(({ type }) => /int|serial/.test(type))
-  const readings = readValues(values.split(', '), keys.length)
-    .filter((reading) => reading.every((value, place) => !isWhole[place] || /^-?\d+$/.test(value)))
-    .map((reading) => Object.fromEntries(reading.map((value, place) => [`v${place}`, value])))
-  if (readings.length === 0 || readings.length > MOST_READINGS) return ''
-  const columns = keys.map(({ type }, place) => `v${place} ${type}`).join(', ')
-  const isSame = keys.map(({ text }, place) => `(${text}) = v${place}`).join(' and ')
+  const [key] = await db<{ form: string | null; columns: string | null }[]>`
+    select string_agg('%s', ', ') as form,
+      string_agg(pg_get_indexdef(indexrelid, n, true), ', ' order by n) as columns
+    from pg_index cross join generate_series(1, indnkeyatts) n where indexrelid = to_regclass(${index})`
   const [twin] = await db<{ id: string | null }[]>`
-    select t.id
-      from json_to_recordset(${JSON.stringify(readings)}::text::json) reading (${sql.raw(columns)})
-    cross join lateral (select to_jsonb(t) ->> 'id' as id from ${sql.identifier(table)} t
-      where ${sql.raw(isSame)} limit 1) t limit 1`
+    select to_jsonb(t) ->> 'id' as id from ${sql.identifier(table)} t
+    where format(${key?.form ?? ''}, ${sql.raw(key?.columns ?? 'null')}) = ${values} limit 1`
   return twin === undefined || twin.id === null
     ? ''
     : `The row that has it is: select * from ${table} where id = ${twin.id};`
-}
-
-/** All ways to make so many values of pieces between commas; at most one more than MOST_READINGS. */
-function readValues(pieces: readonly string[], count: number): string[][] {
-  if (count <= 1) return count === 1 ? [[pieces.join(', ')]] : []
-  const readings: string[][] = []
-  for (let taken = 1; taken <= pieces.length - count + 1 && readings.length <= MOST_READINGS; taken += 1) {
-    const first = pieces.slice(0, taken).join(', ')
-    for (const rest of readValues(pieces.slice(taken), count - 1)) readings.push([first, ...rest])
-  }
-  return readings
 }

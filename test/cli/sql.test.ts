@@ -71,27 +71,13 @@ test('a name that is near none is answered with the views that there are', async
   await refuse(['sql', 'select * from zzzzzzzzzzzz'], /\nViews: .*rank_history/, 1)
 })
 
-test('a duplicate is told with the row that has it, without reading the others', async () => {
-  const { sql } = database
-  await sql`
-    insert into keyword_watch (project, store, keyword, location_code, language_code)
-    select 'many, and more', 'ios_store', 'words, many of them, ' || n, 2840, 'en'
-      from generate_series(1, 3000) n`
-  const readRows = async () => {
-    await sql`select pg_stat_force_next_flush()`
-    const [row] = await sql<{ rows: number }[]>`
-      select (seq_tup_read + coalesce(idx_tup_fetch, 0))::int as rows from pg_stat_user_tables
-        where relname = 'keyword_watch'`
-    return row?.rows ?? 0
-  }
-  const query = `insert into keyword_watch (project, store, keyword, location_code, language_code)
-    values ('many, and more', 'ios_store', 'words, many of them, 2999', 2840, 'en')`
-  const [twin] = await sql`select id from keyword_watch where keyword = 'words, many of them, 2999'`
+test('a duplicate is told with the row that has it, whatever commas are in its values', async () => {
+  const insert = (...words: string[]) => `insert into keyword_watch (project, store, keyword, location_code,
+    language_code) values ${words.map((word) => `('many, and more', 'ios_store', '${word}', 2840, 'en')`)}`
+  await ask(insert('words, many of them', 'words', 'words, 2840, en'))
+  const [twin] = await database.sql`select id from keyword_watch where keyword = 'words, many of them'`
   const told = `The row that has it is: select \\* from keyword_watch where id = ${twin?.id};`
-  const before = await readRows()
-  await refuse(['sql', query], new RegExp(told), 1)
-  const read = (await readRows()) - before
-  assert.ok(read < 100, `${read} rows were read`)
+  await refuse(['sql', insert('words, many of them')], new RegExp(told), 1)
 })
 
 test('lists, duplicates and ids of apps are told in words', async () => {

@@ -1,6 +1,5 @@
 import { readAlertProjects } from '../src/alerts/evaluate.ts'
 import { runAlerts } from '../src/alerts/run.ts'
-import { waitForDeliveries } from '../src/queue/cycle.ts'
 import { forgiveKnown, type Job } from '../src/queue/job.ts'
 
 export const alerts: Job = {
@@ -16,9 +15,6 @@ export const alerts: Job = {
     isNeeded: async ({ db }) => (await readAlertProjects(db)).length > 0,
     // What is due for the rules stays due, so that another run looks and tells where this one cannot.
     forgive: forgiveKnown('The rules of alerts were not looked at'),
-    after: async (context, { channels }) => {
-      if (channels !== 0) await waitForDeliveries(context)
-    },
   },
   run: async ({ db, queue, settings, signal }) => {
     const { budget, alerts } = settings

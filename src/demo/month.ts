@@ -7,19 +7,17 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { refreshServiceStatus } from '../account/service-status.ts'
 import type { Config } from '../config.ts'
 import { createCallGate } from '../db/call-gate.ts'
-import { openDatabase } from '../db/database.ts'
+import { openDatabase, type SqlRunner } from '../db/database.ts'
 import { UnavailableError } from '../errors.ts'
 import type { Logger } from '../log.ts'
 import { readOutstanding } from '../queue/cycle.ts'
 import { executeJob, type Job, type JobContext } from '../queue/job.ts'
-import { listen } from '../queue/listen.ts'
 import { openQueue } from '../queue/queue.ts'
-import { type Runner, startRunner } from '../queue/runner.ts'
+import { listen, type Runner, startRunner } from '../queue/runner.ts'
 import type { FaultSettingsInput } from '../sandbox/faults.ts'
 import { Secret } from '../secret.ts'
 import { AppDataClient } from '../service/client.ts'
 import type { StoreNames } from '../service/dialect.ts'
-import { setBusinessTime } from './business-time.ts'
 import type { StoryDay } from './story.ts'
 
 export interface MonthContext {
@@ -161,4 +159,12 @@ async function waitUntilDone(
     }
     await sleep(LOOK_EVERY_MS, undefined, { signal: job.signal })
   }
+}
+
+/** Sets the business time of a database for every session that begins from now on. */
+async function setBusinessTime(db: SqlRunner, database: string, instant: string): Promise<void> {
+  const [row] = await db<{ statement: string }[]>`
+    select format('alter database %I set storerank.now = %L', ${database}::text,
+      ${instant}::timestamptz::text) as statement`
+  if (row !== undefined) await db.unsafe(row.statement)
 }

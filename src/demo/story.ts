@@ -6,8 +6,11 @@ import type { Database } from '../db/database.ts'
 import type { StoreEventInput } from '../sandbox/events.ts'
 import type { FaultSettingsInput } from '../sandbox/faults.ts'
 import { importWatches } from '../watch/import.ts'
-import { FIRST_DAY } from './days.ts'
 import { ADDED_CSV, ALERTS_CSV, APPS_CSV, CHARTS_CSV, ENTRANT_CSV, KEYWORDS_CSV } from './watchlist.ts'
+
+/** Thirty days, and the one before them for a change over 30 days. No change of summer time is in them. */
+const FIRST_DAY = '2026-08-31'
+export const MONTH_DAYS = 31
 
 const ASHLUNE = '1480010017'
 const SLOWBARROW = '1480010041'

@@ -117,7 +117,7 @@ function findPart(parts: readonly Part[], step: CyclePart['step']): Part {
 }
 
 async function runPart(context: JobContext, part: Part, { onPhase, onTrouble }: CycleOptions): Promise<void> {
-  const { isNeeded, words, warnOf, forgive, after } = part.cycle
+  const { isNeeded, words, warnOf, forgive } = part.cycle
   if (isNeeded !== undefined && !(await isNeeded(context))) return
   if (words !== undefined) onPhase(words)
   let slot: Date | null = null
@@ -128,7 +128,7 @@ async function runPart(context: JobContext, part: Part, { onPhase, onTrouble }: 
     if (summary === BUSY) return
     const warning = warnOf?.(summary) ?? null
     if (warning !== null) onTrouble?.(warning)
-    await after?.(context, summary)
+    if (part.enqueues === 'messages' && summary.channels !== 0) await waitForDeliveries(context)
   } catch (error) {
     if (!(error instanceof Error) || context.signal.aborted) throw error
     const told = (await forgive?.(error, context)) ?? null

@@ -63,8 +63,6 @@ export interface CyclePart {
   warnOf?(summary: JobSummary): string | null
   /** What a person is told when the cycle goes on without it; null or left out: it ends the cycle. */
   forgive?(error: Error, context: JobContext): string | null | Promise<string | null>
-  /** What the cycle waits for after it. */
-  after?(context: JobContext, summary: JobSummary): Promise<void>
 }
 
 export interface PhaseWords {

@@ -82,31 +82,41 @@ async function openBoss(url: string, log: Logger): Promise<PgBoss> {
 export async function openQueue(url: string, log: Logger) {
   const boss = await openBoss(url, log)
   const execute = (text: string, values: unknown[]) => boss.getDb().executeSql(text, values)
+  const insert = async <Name extends QueueName>(
+    tx: Transaction,
+    name: Name,
+    jobs: { data: QueueData[Name]; singletonKey?: string }[],
+  ): Promise<void> => {
+    if (jobs.length > 0) await boss.insert(name, jobs, { db: within(tx) })
+  }
   return {
-    enqueuePosts: async (tx: Transaction, postIds: readonly string[]): Promise<void> => {
-      const jobs = postIds.map((postId) => ({ data: { postId }, singletonKey: postId }))
-      if (jobs.length > 0) await boss.insert('post', jobs, { db: within(tx) })
-    },
+    enqueuePosts: (tx: Transaction, postIds: readonly string[]): Promise<void> =>
+      insert(
+        tx,
+        'post',
+        postIds.map((postId) => ({ data: { postId }, singletonKey: postId })),
+      ),
+    enqueueDeliveries: (tx: Transaction, channelIds: readonly number[]): Promise<void> =>
+      insert(
+        tx,
+        'deliver',
+        channelIds.map((channelId) => ({ data: { channelId }, singletonKey: String(channelId) })),
+      ),
     /** @param perJob results of a job */
-    enqueueFetch: async (
+    enqueueFetch: (
       tx: Transaction,
       items: readonly FetchItem[],
       perJob = TIMINGS.resultsPerFetchJob,
     ): Promise<void> => {
-      const jobs: { data: QueueData['fetch'] }[] = []
-      for (let from = 0; from < items.length; from += perJob) {
-        jobs.push({ data: { items: items.slice(from, from + perJob) } })
-      }
-      if (jobs.length > 0) await boss.insert('fetch', jobs, { db: within(tx) })
+      const jobs = Array.from({ length: Math.ceil(items.length / perJob) }, (_, n) => ({
+        data: { items: items.slice(n * perJob, (n + 1) * perJob) },
+      }))
+      return insert(tx, 'fetch', jobs)
     },
     /** False when a run of that job is waiting or going on. */
     enqueueJobRun: async (tx: Transaction, job: string, slot: Date): Promise<boolean> => {
       const data = { job, slot: slot.toISOString() }
       return (await boss.send('job', data, { id: idOfRun(data), singletonKey: job, db: within(tx) })) !== null
-    },
-    enqueueDeliveries: async (tx: Transaction, channelIds: readonly number[]): Promise<void> => {
-      const jobs = channelIds.map((channelId) => ({ data: { channelId }, singletonKey: String(channelId) }))
-      if (jobs.length > 0) await boss.insert('deliver', jobs, { db: within(tx) })
     },
     /** Handlers of one queue, `concurrency` at once in this process. */
     work: <Name extends QueueName>(name: Name, concurrency: number, handler: QueueHandler<Name>) =>

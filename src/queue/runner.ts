@@ -4,13 +4,15 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { deliverChannel } from '../alerts/deliver.ts'
-import { createFetchOrder, fetchResults, setAside } from '../collect/fetch.ts'
+import { createFetchOrder, type Fetched, fetchResults, setAside } from '../collect/fetch.ts'
+import { listFew, type Receiver, startReceiver } from '../collect/receiver.ts'
 import { shareConnections } from '../db/connections.ts'
 import { retryWhileDatabaseIsDown } from '../db/outage.ts'
 import { startDeadline } from '../deadline.ts'
 import { AccountError, LeaseLostError, StorerankError, UnavailableError } from '../errors.ts'
 import { createDictionary } from '../history/dictionary.ts'
 import { logFailed, storeFetched } from '../history/store.ts'
+import type { ListenAddress } from '../listen-address.ts'
 import { type PostDeps, workPost } from '../post/work-post.ts'
 import { TIMINGS } from '../timings.ts'
 import { BUSY, executeJob, type Job, type JobContext, recordMissedRun } from './job.ts'
@@ -181,4 +183,33 @@ function jobHandler(context: JobContext, jobs: readonly Job[]) {
       if (!(error instanceof StorerankError) || error instanceof UnavailableError) throw error
     }
   }
+}
+
+/**
+ * Begins to take webhooks, before anything is posted that could bring one. Null without an address or
+ * POSTBACK_URL.
+ * @throws ConfigurationError when it cannot listen there
+ */
+export async function listen(job: JobContext, address: ListenAddress | null): Promise<Receiver | null> {
+  const { db, queue, settings, log } = job
+  if (address === null || settings.postbackUrl === null) return null
+  const dictionary = createDictionary(db)
+  const stores = { db, dictionary, maxAttempts: settings.maxAttempts }
+  const deps = {
+    db,
+    log,
+    enqueue: queue.enqueueFetch,
+    store: async (batch: readonly Fetched[], batchId: string) => {
+      const stored = await storeFetched(stores, batch, async () => {})
+      const batchLog = log.child({ batchId })
+      batchLog.info(
+        { ...stored, ...listFew(batch.map((fetched) => fetched.item.serviceId)) },
+        'deliveries stored',
+      )
+      await logFailed(db, batchLog, batch, stored)
+    },
+  }
+  const receiver = await startReceiver(deps, settings.postbackUrl, address)
+  log.info({ ...receiver.address }, 'taking deliveries of the service')
+  return receiver
 }

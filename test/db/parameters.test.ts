@@ -41,7 +41,7 @@ test(
         'src/db/roles.ts',
         'src/db/sql.ts',
         'src/db/transaction.ts',
-        'src/demo/business-time.ts',
+        'src/demo/month.ts',
         'src/embedded/dump.ts',
         'src/embedded/dump.ts',
         'src/history/tablespace.ts',

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, test } from 'node:test'
 import { JOBS } from '../../jobs/index.ts'
-import { describeWaiting } from '../../src/cli/outstanding.ts'
+import { describeWaiting } from '../../src/cli/run-report.ts'
 import { closeEndedSlots } from '../../src/history/close-slots.ts'
 import { type CycleResult, runCycle } from '../../src/queue/cycle.ts'
 import { startRunner } from '../../src/queue/runner.ts'

@@ -16,9 +16,8 @@ import { argument, type CommandContext, command, flag, type Given, option } from
 import type { Document } from '../document.ts'
 import { EXIT, exitCodeOf } from '../failure.ts'
 import { duration, oneOf } from '../option-values.ts'
-import { describeHeld, describeWaiting } from '../outstanding.ts'
 import { createProgress, type Progress } from '../progress.ts'
-import { describeBriefly, describeRun } from '../run-report.ts'
+import { describeBriefly, describeHeld, describeRun, describeWaiting } from '../run-report.ts'
 import { warn } from '../tell.ts'
 import { openWorkSession, type WorkSession } from '../work-session.ts'
 

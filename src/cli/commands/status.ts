@@ -17,7 +17,7 @@ import { type CommandContext, command, flag } from '../command.ts'
 import { withDatabase } from '../database-session.ts'
 import { type Document, heading, more, type Part, table } from '../document.ts'
 import { describeFailure } from '../failure.ts'
-import { describeAttempts, describeUnknown } from '../outstanding.ts'
+import { describeAttempts, describeUnknown } from '../run-report.ts'
 import { warn } from '../tell.ts'
 
 const PROBLEMS_SHOWN = 20

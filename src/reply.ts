@@ -3,6 +3,22 @@ import { redactSecrets, toPrintable } from './printable.ts'
 
 /** Of what a party says of itself. */
 const LONGEST_REASON = 300
+/** Of an answer no more is read. */
+const MAX_ANSWER_BYTES = 4096
+
+/** What came of an answer before it ended, broke off or became too long: what is left of it is not read. */
+export async function readStart(body: AsyncIterable<Uint8Array>): Promise<string> {
+  let start = Buffer.alloc(0)
+  try {
+    for await (const chunk of body) {
+      start = Buffer.concat([start, chunk])
+      if (start.length >= MAX_ANSWER_BYTES) break
+    }
+  } catch {
+    // The status is told without it.
+  }
+  return start.subarray(0, MAX_ANSWER_BYTES).toString()
+}
 
 /** What to do about a status of HTTP that is none of success. */
 function remedyOf(status: number): string {

@@ -147,7 +147,7 @@ describe('progress', () => {
   function makeProgress(isTerminal: boolean, columns = 80) {
     const { log, lines, stderr } = record(isTerminal, { columns })
     const clock = { ms: 0 }
-    const progress = createProgress({ stderr, isTerminal, log, nowMs: () => clock.ms })
+    const progress = createProgress({ stderr, isTerminal, log }, () => clock.ms)
     return { progress, clock, text: () => lines.join('') }
   }
 

@@ -55,9 +55,8 @@ export async function isAnswered(error: Error, client: AppDataClient): Promise<b
 const FRESH_MINUTES = 5
 
 /**
- * Reads the account, unless it was read within FRESH_MINUTES, and the status of the service. When they cannot
- * be read the plan goes by what is recorded: planning only reserves money, and the service refuses the posts
- * themselves when the account has none.
+ * Reads the account, where that was not done just now, and the status of the service. When they cannot be
+ * read the plan goes by what is recorded: the service itself refuses posts that the account cannot pay.
  */
 export async function refreshAccountBeforePlanning(context: LookContext): Promise<void> {
   const { db, client, log } = context

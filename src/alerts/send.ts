@@ -15,7 +15,7 @@ import {
   UnavailableError,
 } from '../errors.ts'
 import { openProxy, proxyOf } from '../proxy.ts'
-import { describeStatus, quoteReply, secretsOf } from '../reply.ts'
+import { describeStatus, quoteReply, readStart, secretsOf } from '../reply.ts'
 import { describeUnreachable } from '../trouble.ts'
 import { type CheckedAddress, checkAddress } from './address.ts'
 import { type AlertSettings, type Channel, secretOf } from './channel.ts'
@@ -24,8 +24,6 @@ import { sendMail } from './mail.ts'
 import { CHATS, renderWebhook } from './render.ts'
 
 const TIMEOUT_MS = 10_000
-/** Of an answer no more is read. */
-const MAX_ANSWER_BYTES = 4096
 const GONE = 410
 
 /**
@@ -175,18 +173,4 @@ function readRetryAfterMs({ 'retry-after': text = '', date = '' }: IncomingHttpH
   if (/^\d{1,9}$/.test(String(text))) return Number(text) * 1000
   const untilMs = /^\w{3}, .* GMT$/.test(String(text)) ? Date.parse(String(text)) : Number.NaN
   return Number.isNaN(untilMs) ? null : Math.max(0, untilMs - (Date.parse(date) || Date.now()))
-}
-
-/** What came of an answer before it ended, broke off or became too long: what is left of it is not read. */
-async function readStart(body: Dispatcher.ResponseData['body']): Promise<string> {
-  let start = Buffer.alloc(0)
-  try {
-    for await (const chunk of body) {
-      start = Buffer.concat([start, chunk])
-      if (start.length >= MAX_ANSWER_BYTES) break
-    }
-  } catch {
-    // The status is told without it.
-  }
-  return start.subarray(0, MAX_ANSWER_BYTES).toString()
 }

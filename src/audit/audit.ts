@@ -85,8 +85,7 @@ export async function readDueDays(db: Database, job: string, present: Date): Pro
 
 /**
  * Audits the hour of each charge of the past day that is doubted, until it is adjusted: one wrong number uses
- * up the budget of its day.
- * @returns how many hours were audited
+ * up the budget of its day. Returns how many hours were audited.
  */
 export async function auditDoubted(
   db: Database,
@@ -138,9 +137,8 @@ export async function auditPosted(
 }
 
 /**
- * Records the tasks of ours that have no charge. Of those that the ledger does not know, another copy of this
- * database may have bought: then posting stops.
- * @returns how many were recorded
+ * Records the tasks of ours that have no charge, and returns how many. Those that the ledger does not know
+ * another copy of this database may have bought: then posting stops.
  */
 async function recordListed(
   db: Database,

@@ -26,8 +26,7 @@ export interface Compared {
 }
 
 /**
- * @param slices the complete list of the range, and of some time around it, which only proves that a task
- *   exists
+ * @param slices the complete list of the range, and of some time around it, which only proves a task's being
  * @param range by the clock of the service, which is `aheadMs` before the database's
  */
 export async function compareBooks(

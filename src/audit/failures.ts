@@ -6,20 +6,6 @@ import { RejectedError } from '../errors.ts'
 import type { AppDataClient } from '../service/client.ts'
 import { type FailedTask, MAX_FAILED_TASK_ROWS, MAX_IDS_PER_RESEND } from '../service/lists.ts'
 
-export interface FailureOptions {
-  /** Whether our tasks are posted with webhooks. */
-  readonly resendsWebhooks: boolean
-  /** Ends the work between two calls. */
-  readonly signal?: AbortSignal
-}
-
-export interface Failures {
-  /** Failures of our tasks that were not known yet. */
-  readonly recorded: number
-  /** Tasks whose webhooks were asked for again. */
-  readonly resent: number
-}
-
 const HOUR_MS = 60 * 60_000
 /** An hour less than the list goes back, specified and as sold: no row leaves it between two pages. */
 const DAY_BACK_MS = 23 * HOUR_MS
@@ -30,21 +16,23 @@ const WEBHOOKS = ['pingback_url', 'postback_url']
 /**
  * Reads what the list has gained since the last run of `job`, and asks the service to send each failed
  * webhook again, once per failure. Free of charge.
+ * @param resendsWebhooks whether our tasks are posted with webhooks
+ * @returns failures of ours that were not known yet, and tasks whose webhooks were asked for again
  */
 export async function recordFailures(
   db: Database,
   client: AppDataClient,
   job: string,
-  options: FailureOptions,
-): Promise<Failures> {
+  { resendsWebhooks, signal }: { readonly resendsWebhooks: boolean; readonly signal?: AbortSignal },
+): Promise<{ recorded: number; resent: number }> {
   const present = await client.readServiceTime()
   const backMs = await readLookBack(db, job)
-  const since = (ms: number) => recordSince(db, client, new Date(present.getTime() - ms), options.signal)
+  const since = (ms: number) => recordSince(db, client, new Date(present.getTime() - ms), signal)
   const recorded = await since(backMs).catch((error: unknown) => {
     if (!(error instanceof RejectedError) || backMs === DAY_BACK_MS) throw error
     return since(DAY_BACK_MS)
   })
-  return { recorded, resent: options.resendsWebhooks ? await resendFailed(db, client, options.signal) : 0 }
+  return { recorded, resent: resendsWebhooks ? await resendFailed(db, client, signal) : 0 }
 }
 
 /** A day, within which late rows are listed; longer after a pause, as long as any service lists it. */

@@ -25,11 +25,7 @@ export interface CheckedService {
   readonly signal: AbortSignal
 }
 
-/**
- * All findings, in the order of what depends on what.
- * @param onStep called before each part, with what is asked
- * @throws what a free call throws when the service does not answer
- */
+/** All findings, in the order of what depends on what. Throws what a free call throws. */
 export async function checkService(
   service: CheckedService,
   onStep: (what: string) => void = () => {},

@@ -1,7 +1,6 @@
 /**
- * What the service's list of the account's tasks (id_list) looks like, which is the proof of what was bought;
- * who else buys on the account; and what results look like, by those that the account has bought already: to
- * fetch one again is free.
+ * The service's list of the account's tasks (id_list), which is the proof of what was bought; who else buys
+ * on the account; and results, by those that it has bought already: to fetch one again is free.
  */
 import { RejectedError } from '../errors.ts'
 import { parseTag } from '../ledger/tag.ts'

@@ -53,11 +53,7 @@ const OWN_NAMES: Readonly<Record<string, string>> = {
   datetime_to: 'to',
 }
 
-/**
- * Reads `name=value` arguments.
- * @returns what is given, as the client calls it
- * @throws ConfigurationError with a sentence that names the field
- */
+/** Reads `name=value` arguments, into what the client calls them. Throws a ConfigurationError. */
 function readFields(endpoint: string, args: readonly string[], kinds: Kinds): Record<string, unknown> {
   const pairs = args.map((argument) => {
     const [, name, value] = /^([^=]+)=(.*)$/s.exec(argument) ?? []

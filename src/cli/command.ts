@@ -33,13 +33,11 @@ export function flag(
 }
 
 /** An option that is undefined unless it is given. */
-export function option(form: string, help: string): Parameter<string | undefined>
-export function option<Value>(
+export function option<Value = string>(
   form: string,
   help: string,
-  parse: (text: string) => Value,
-): Parameter<Value | undefined>
-export function option(form: string, help: string, parse?: (text: string) => unknown): Parameter<unknown> {
+  parse?: (text: string) => Value,
+): Parameter<Value | undefined> {
   return { form, help, parse }
 }
 
@@ -68,14 +66,13 @@ type ValueOfForm<Form, Value> = Form extends `${string}...${string}`
     : Value | undefined
 
 /** `<file>`, `[file]` where it may be left out, `<file...>` or `[file...]` where there may be several. */
-export function argument<Form extends string>(form: Form, help: string): Parameter<ValueOfForm<Form, string>>
-export function argument<Form extends string, Value>(
+export function argument<Form extends string, Value = string>(
   form: Form,
   help: string,
-  parse: (text: string) => Value,
-): Parameter<ValueOfForm<Form, Value>>
-export function argument(form: string, help: string, parse?: (text: string) => unknown): Parameter<unknown> {
-  return { form, help, parse, ...(form.includes('...') && { isRepeated: true, default: [] }) }
+  parse?: (text: string) => Value,
+): Parameter<ValueOfForm<Form, Value>> {
+  const isRepeated = form.includes('...') && { isRepeated: true, default: [] }
+  return { form, help, parse, ...isRepeated } as Parameter<ValueOfForm<Form, Value>>
 }
 
 /** By their keys, in the order of the help. */
@@ -86,10 +83,7 @@ type ValueOf<P> = P extends Parameter<infer Value> ? Value : never
 export type Given<P> = {
   readonly [Key in keyof P as undefined extends ValueOf<P[Key]> ? never : Key]: ValueOf<P[Key]>
 } & {
-  readonly [Key in keyof P as undefined extends ValueOf<P[Key]> ? Key : never]?: Exclude<
-    ValueOf<P[Key]>,
-    undefined
-  >
+  readonly [Key in keyof P as undefined extends ValueOf<P[Key]> ? Key : never]?: NonNullable<ValueOf<P[Key]>>
 }
 
 /** Where a command stands in the help and in docs/operations.md. */

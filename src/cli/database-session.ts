@@ -36,11 +36,7 @@ interface Wants {
 export const SANDBOX_DATABASE = 'storerank_sandbox'
 const ACCOUNT_DATABASE = 'storerank'
 
-/**
- * The database of the person, or the embedded one, with the schema of this version.
- * @throws ConfigurationError when there is none yet, its schema is another version's, or it is not the
- *   embedded one where only that will do
- */
+/** The database of the person, or the embedded one, with the schema of this version. */
 export function database(wants: Wants = {}): Need<DatabaseSession> {
   return (context, work) => withDatabase(context, work, wants)
 }

@@ -20,11 +20,9 @@ const DRAFT_DATABASE = 'storerank_draft'
 const [DRAFT, LAST] = [sql.identifier(DRAFT_DATABASE), sql.identifier(SANDBOX_DATABASE)]
 
 /**
- * Makes a demo. No session may use the database when `make` has ended.
+ * Makes a demo.
  * @param make gets the URL of the draft, which is empty and not migrated, and whether an earlier demo was
- *   interrupted here, of which nothing is left
- * @throws ConfigurationError when the folder cannot be written or holds something else than a demo, another
- *   demo is made in it, or somebody uses its database
+ *   interrupted here, of which nothing is left; no session may use the draft when it has ended
  */
 export async function makeInFolder<Result>(
   folder: string,

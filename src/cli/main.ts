@@ -61,7 +61,7 @@ function leave(code: number): never {
 export async function runCommandLine(args: readonly string[], host: Host): Promise<number> {
   let exitCode: number = EXIT.done
   let isDebug = false
-  const running: { stop?: Stop } = {}
+  const running: { stop?: ReturnType<typeof listenForStop> } = {}
   try {
     if (/^(-V|--version)$/.test(args[0] ?? '')) {
       // What tells two schemas apart: a database says in drizzle.objects which one it has.
@@ -93,13 +93,6 @@ export async function runCommandLine(args: readonly string[], host: Host): Promi
   }
 }
 
-interface Stop {
-  readonly signal: AbortSignal
-  /** 128 + the number of the signal that came, if one came. */
-  exitCode?: number
-  release(): void
-}
-
 function openLog({ logLevel: level, notes }: Config, { stderr }: Host): Logger {
   const log = createLogger({ level, pretty: stderr.isTTY ?? false, stderr })
   for (const note of notes) {
@@ -126,7 +119,7 @@ async function invoke(
 }
 
 /** The first signal asks the command to stop in order, the next one ends the process. */
-function listenForStop(host: Host, log: Logger): Stop {
+function listenForStop(host: Host, log: Logger) {
   const controller = new AbortController()
   let firstAtMs = 0
   const onSignal = (name: 'SIGINT' | 'SIGTERM') => {
@@ -141,8 +134,10 @@ function listenForStop(host: Host, log: Logger): Stop {
     }
   }
   const signals = ['SIGINT', 'SIGTERM'] as const
-  const stop: Stop = {
+  const stop = {
     signal: controller.signal,
+    /** 128 + the number of the signal that came. */
+    exitCode: undefined as number | undefined,
     release: () => {
       for (const name of signals) host.signals.off(name, onSignal)
     },

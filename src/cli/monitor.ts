@@ -7,9 +7,7 @@ import { startMonitorServer } from '../monitor/server.ts'
 import type { JobContext } from '../queue/job.ts'
 import type { CommandContext } from './command.ts'
 
-export interface Monitor {
-  close(): Promise<void>
-}
+export type Monitor = Awaited<ReturnType<typeof startMonitor>>
 
 const BEAT_EVERY_MS = 60_000
 
@@ -32,7 +30,7 @@ export async function startMonitor(
   { config, log }: Pick<CommandContext, 'config' | 'log'>,
   sinceLookMs: () => number,
   beatEveryMs = BEAT_EVERY_MS,
-): Promise<Monitor> {
+) {
   const isHealthy = probeHealth(sinceLookMs)
   const isReady = probeDatabase(job.db)
   const isPlanned = probePlan(job.db)

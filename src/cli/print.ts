@@ -25,10 +25,7 @@ const LESS_OPTIONS = '-FRSX'
 /** What a shell says of a command that it does not find, or may not run. */
 const NO_SUCH_PROGRAM = [126, 127]
 
-/**
- * Prints a document.
- * @param pager the command line of a pager; null: none
- */
+/** Prints a document. @param pager the command line of one for the shell; null: none */
 export async function print(
   { parts, data, paged }: Document,
   format: Format,
@@ -160,9 +157,8 @@ function printJson(value: unknown, stdout: Output): void {
 }
 
 /**
- * The tables of a document with an empty line between them, each with a header. The data stays exact, also
- * where a spreadsheet would take a cell for a formula: a changed title is worse than a warning of the
- * spreadsheet. Only a terminal gets control characters as visible signs.
+ * The tables of a document with an empty line between them. The data stays exact, also where a spreadsheet
+ * takes a cell for a formula. Only a terminal gets control characters as visible signs.
  */
 function printCsv(parts: readonly Part[], stdout: Output): void {
   const texts = flatten(parts).flatMap((part) => {
@@ -201,11 +197,7 @@ export function isLarger(text: string, { rows = 24, columns = 80 }: Output): boo
   return lines.length >= (rows || 24) || lines.some((line) => line.length > (columns || 80))
 }
 
-/**
- * Shows a text by a pager on the terminal of this process, and waits until the person leaves it.
- * @param pager a command line for the shell
- * @returns false where the pager is not installed: nothing was shown
- */
+/** Shows a text by a pager on the terminal of this process; false where that is not installed. */
 export async function showByPager(text: string, pager: string): Promise<boolean> {
   if (process.platform === 'win32') return false
   const child = spawn('/bin/sh', ['-c', `LESS="\${LESS-${LESS_OPTIONS}}" ${pager}`], {

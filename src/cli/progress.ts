@@ -4,51 +4,40 @@
  */
 import ora from 'ora'
 import { type Logger, toPrintable } from '../log.ts'
+import type { CommandContext } from './command.ts'
 import type { Output } from './document.ts'
 
 /** In a pipe, at most one line of progress in this time for each phase. */
 const LOG_INTERVAL_MS = 10_000
 
-export interface Progress {
-  /** Begins a phase; what the line of the phase before said is replaced unless `done` or `fail` kept it. */
-  phase(name: string): void
-  /** Says how far the phase is: `text` for a person, `fields` for the log. */
-  update(text: string, fields: Readonly<Record<string, number | string>>): void
-  /** Ends the phase well; `text` stays. */
-  done(text: string): void
-  /** Ends the phase badly; `text` stays. */
-  fail(text: string): void
-  /** Removes the living line and gives the terminal back: for the `finally` of its caller. */
-  stop(): void
-}
+/** A phase ends with `done` or `fail`, whose text stays; `stop`, of a `finally`, gives the terminal back. */
+export type Progress = ReturnType<typeof showOnTerminal>
 
-/** Makes the display; `nowMs` is a clock that only goes forward. */
-export function createProgress(options: {
-  stderr: Output
-  isTerminal: boolean
-  log: Logger
-  nowMs?: () => number
-}): Progress {
-  const { stderr, isTerminal, log, nowMs = () => performance.now() } = options
+/** @param nowMs a clock that only goes forward */
+export function createProgress(
+  { stderr, isTerminal, log }: Pick<CommandContext, 'stderr' | 'isTerminal' | 'log'>,
+  nowMs = () => performance.now(),
+): Progress {
   // Where the width is 0, as on a pseudo-terminal without a size, ora would move the cursor up for ever.
   return isTerminal && (stderr.columns ?? 0) > 0 ? showOnTerminal(stderr) : writeToLog(log, nowMs)
 }
 
-function showOnTerminal(stderr: Output): Progress {
+function showOnTerminal(stderr: Output) {
   // With stdin discarded the terminal would be in raw mode, and Ctrl-C no signal any more.
   const spinner = ora({ stream: stderr, discardStdin: false })
   let phase = ''
   return {
-    phase: (name) => {
+    phase: (name: string) => {
       phase = name
       spinner.start(toPrintable(name))
     },
-    update: (text) => {
+    /** How far it is: `text` for a person, the fields for the log. */
+    update: (text: string, _fields: Readonly<Record<string, number | string>>) => {
       spinner.text = toPrintable(`${phase}: ${text}`)
     },
-    done: (text) => spinner.succeed(toPrintable(text)),
-    fail: (text) => spinner.fail(toPrintable(text)),
-    stop: () => spinner.stop(),
+    done: (text: string) => void spinner.succeed(toPrintable(text)),
+    fail: (text: string) => void spinner.fail(toPrintable(text)),
+    stop: () => void spinner.stop(),
   }
 }
 

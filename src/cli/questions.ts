@@ -1,8 +1,7 @@
 /**
- * What an assistant may read: each function that answers a question about a project, and each view and
- * table that storerank_reader may read, found in the catalogue of the database with their comments. What is
- * asked for becomes one statement with parameters: no SQL of the asker's is run, so that none can take
- * another role.
+ * What an assistant may read: each function that answers a question about a project, and each view and table
+ * that storerank_reader may read, found in the catalogue of the database. What is asked for becomes one
+ * statement with parameters: no SQL of the asker's is run, so that none can take another role.
  */
 import type { Database } from '../db/database.ts'
 import { ConfigurationError } from '../errors.ts'
@@ -13,35 +12,19 @@ const USUAL_ROWS = 200
 const MOST_CHARACTERS = 200_000
 const OPERATORS = ['=', '<>', '<', '<=', '>', '>=', 'is null', 'is not null', 'ilike']
 
-/** What an assistant may call. */
-export interface AssistantTool {
-  readonly name: string
-  readonly description: string
-  /** JSON Schema. */
-  readonly inputSchema: {
-    readonly type: 'object'
-    readonly properties: Readonly<Record<string, unknown>>
-    readonly required: readonly string[]
-    readonly additionalProperties: false
-  }
-  /** @returns what the assistant reads */
-  readonly run: (input: Input) => Promise<string>
-}
 type Input = Readonly<Record<string, unknown>>
+export type AssistantTool = ReturnType<typeof tool>
 
+/** What an assistant may call, with the properties of its JSON Schema; it reads what `run` returns. */
 export function tool(
   name: string,
   description: string,
   properties: Input,
   required: readonly string[],
-  run: AssistantTool['run'],
-): AssistantTool {
-  return {
-    name,
-    description,
-    inputSchema: { type: 'object', properties, required, additionalProperties: false },
-    run,
-  }
+  run: (input: Input) => Promise<string>,
+) {
+  const inputSchema = { type: 'object', properties, required, additionalProperties: false } as const
+  return { name, description, inputSchema, run }
 }
 
 interface Column {

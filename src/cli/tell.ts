@@ -20,11 +20,8 @@ export function warn({ stderr }: Pick<CommandContext, 'stderr'>, sentence: strin
 }
 
 /**
- * Asks a person at the terminal.
- * @param question without the choice
- * @param unasked the sentence for where nobody can be asked
- * @returns whether it is wanted
- * @throws ConfigurationError where nobody can be asked
+ * Asks a person at the terminal whether it is wanted.
+ * @throws ConfigurationError with `unasked` where nobody can be asked
  */
 export async function confirm(
   question: string,

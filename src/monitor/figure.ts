@@ -37,13 +37,6 @@ export type Open = Readonly<
   >
 >
 
-/** What a source reads by. */
-interface Look {
-  readonly db: Database
-  readonly settings: MonitorSettings
-  readonly open: Open
-}
-
 export interface Sample {
   readonly value: number
   readonly labels?: Readonly<Record<string, string>>
@@ -57,25 +50,24 @@ export interface Figure<Read> {
   value(read: Read, at: Date): number | null | readonly Sample[]
 }
 
-interface Situation {
-  readonly at: Date
-  /** Whether an outage or a restore holds posting back, which is a trouble of its own. */
-  readonly isHeld: boolean
-}
-
-interface Complaint<Read> {
-  says(read: Read, situation: Situation): string | readonly string[] | null
-}
+type Complaint<Read> = {
+  /** @param isHeld an outage or a restore holds posting back, which is a trouble of its own */
+  says(read: Read, isHeld: boolean, at: Date): string | readonly string[] | null
+}['says']
 
 export interface Source<Read> {
-  read(look: Look): Read | Promise<Read>
+  read(look: {
+    readonly db: Database
+    readonly settings: MonitorSettings
+    readonly open: Open
+  }): Read | Promise<Read>
   /** By name. */
   readonly figures?: Readonly<Record<string, Figure<Read>>>
   /**
    * By kind, the most urgent first: a sentence that says what to do, or several; null where nothing is wrong.
    * Kinds are stable: monitoring may match them.
    */
-  readonly troubles?: Readonly<Record<string, Complaint<Read>['says']>>
+  readonly troubles?: Readonly<Record<string, Complaint<Read>>>
 }
 
 /** Declares a source. */

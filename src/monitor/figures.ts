@@ -3,7 +3,7 @@ import pLimit from 'p-limit'
 import type { Database } from '../db/database.ts'
 import { oneRow } from '../db/one-row.ts'
 import { readOpenWork } from '../report/status.ts'
-import type { Figure, MonitorSettings, Open, Source } from './figure.ts'
+import type { MonitorSettings, Open, Source } from './figure.ts'
 import { account, books, budgets, money } from './sources/money.ts'
 import {
   clock,
@@ -63,47 +63,35 @@ export async function readFigures(db: Database, settings: MonitorSettings): Prom
   return { at, ...Object.fromEntries(read) }
 }
 
-/** A figure that is read of all that was read. */
-interface Metric extends Omit<Figure<Figures>, 'value'> {
-  readonly name: string
-  value(figures: Figures): ReturnType<Figure<Figures>['value']>
-}
-
 /** What the lines of `status --check` begin with. */
 export const TROUBLE_KINDS = SOURCE_LIST.flatMap(([, { troubles = {} }]) => Object.keys(troubles))
 
-export interface Trouble {
-  readonly kind: string
-  readonly message: string
-}
-
 /** Pure: everything that a person should see to, the most urgent first. */
-export function findTroubles(figures: Figures): Trouble[] {
+export function findTroubles(figures: Figures): { readonly kind: string; readonly message: string }[] {
   const isHeld = figures.restoreHold !== null || figures.outage !== null
   return SOURCE_LIST.flatMap(([name, { troubles = {} }]) =>
     Object.entries(troubles).flatMap(([kind, says]) => {
-      const messages = says(figures[name], { at: figures.at, isHeld }) ?? []
+      const messages = says(figures[name], isHeld, figures.at) ?? []
       return [messages].flat().map((message) => ({ kind, message }))
     }),
   )
 }
 
-/** Each metric of the database, read of all figures. */
-export const METRICS: readonly Metric[] = [
-  ...SOURCE_LIST.flatMap(([source, { figures = {} }]) =>
-    Object.entries(figures).map(([name, figure]) => ({
-      ...figure,
+/** Each metric of the database, with its value. */
+export function listMetrics(figures: Figures) {
+  const ofSources = SOURCE_LIST.flatMap(([source, { figures: declared = {} }]) =>
+    Object.entries(declared).map(([name, { value, ...figure }]) => ({
       name,
-      value: (read: Figures) => figure.value(read[source], read.at),
+      ...figure,
+      value: value(figures[source], figures.at),
     })),
-  ),
-  {
+  )
+  const byKind = Map.groupBy(findTroubles(figures), ({ kind }) => kind)
+  const troubles = {
     name: 'troubles',
     help: 'What `storerank status --check` finds wrong, by kind.',
     labels: ['kind'],
-    value: (figures) => {
-      const byKind = Map.groupBy(findTroubles(figures), ({ kind }) => kind)
-      return [...byKind].map(([kind, { length }]) => ({ labels: { kind }, value: length }))
-    },
-  },
-]
+    value: [...byKind].map(([kind, { length }]) => ({ labels: { kind }, value: length })),
+  }
+  return [...ofSources, troubles]
+}

@@ -1,15 +1,13 @@
 /** Calls HEARTBEAT_URL, so that a service elsewhere notices when the calls stay out. Nothing else is sent. */
 import type { Logger } from 'pino'
-import { fetch, type Response } from 'undici'
+import { fetch } from 'undici'
 import { NO_PROXY, openWay, type ProxySettings } from '../proxy.ts'
-import { describeStatus, secretsOf } from '../reply.ts'
+import { describeStatus, readStart, secretsOf } from '../reply.ts'
 import type { Secret } from '../secret.ts'
 import { describeUnreachable } from '../trouble.ts'
 
 const PARTY = 'The receiver of HEARTBEAT_URL'
 const TIMEOUT_MS = 10_000
-/** Of an answer no more is read. */
-const MOST_CHARACTERS = 4096
 
 /** Never throws: a heartbeat that fails is the other side's to notice. */
 export async function sendHeartbeat(
@@ -23,20 +21,12 @@ export async function sendHeartbeat(
     const response = await fetch(url, { dispatcher, signal: AbortSignal.timeout(TIMEOUT_MS) })
     if (response.ok) return await response.body?.cancel()
     const { status: httpStatus } = response
-    const reason = describeStatus(PARTY, httpStatus, await readStart(response), secretsOf(url))
+    const said = response.body === null ? '' : await readStart(response.body)
+    const reason = describeStatus(PARTY, httpStatus, said, secretsOf(url))
     log.warn({ httpStatus, reason }, 'the heartbeat was refused')
   } catch (error) {
     log.warn({ reason: describeUnreachable(PARTY, error) }, 'the heartbeat could not be sent')
   } finally {
     await dispatcher.destroy()
   }
-}
-
-async function readStart({ body }: Response): Promise<string> {
-  let text = ''
-  for await (const piece of body?.pipeThrough(new TextDecoderStream()) ?? []) {
-    text += piece
-    if (text.length >= MOST_CHARACTERS) break
-  }
-  return text
 }

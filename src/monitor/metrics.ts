@@ -9,19 +9,12 @@ import { nameSchema } from '../db/migrate.ts'
 import { type ProblemCount, readProblemCounts } from '../report/status.ts'
 import { TIMINGS } from '../timings.ts'
 import type { MonitorSettings, Sample } from './figure.ts'
-import { type Figures, METRICS, readFigures } from './figures.ts'
+import { type Figures, listMetrics, readFigures } from './figures.ts'
 import { createStoredResults } from './stored-results.ts'
 
-export interface Metrics {
-  /** The figures, not older than they may be. */
-  read(): Promise<Figures>
-  /**
-   * The text; when the database cannot be read it has `storerank_database_up 0` and what the process knows of
-   * itself. When it takes no changes it has the figures, and 0 as well.
-   */
-  render(): Promise<string>
-}
+export type Metrics = ReturnType<typeof createMetrics>
 
+/** How old figures may be. */
 const FRESH_MS = 10_000
 /** Problems are read less often than the figures: they take more time, and change slowly. */
 const PROBLEMS_PAUSE_TIMES = 6
@@ -35,18 +28,14 @@ interface Look {
   readonly roundTripMs: number
 }
 
-/**
- * @param freshMs how old the figures may be
- * @param answerMs how long a text waits for the database
- * @param storingMs how long a transaction that stores results is waited for
- */
+/** @param storingMs how long a transaction that stores results is waited for */
 export function createMetrics(
   db: Database,
   settings: MonitorSettings,
   freshMs = FRESH_MS,
   answerMs = ANSWER_MS,
   storingMs = TIMINGS.ledgerHoldMs,
-): Metrics {
+) {
   const ofProcess = showProcess(db, settings)
   const stored = createStoredResults(ofProcess, db, storingMs)
   let latest: { readonly look: Promise<Look>; endedMs: number } | null = null
@@ -78,6 +67,10 @@ export function createMetrics(
   }
   return {
     read: async () => (await lookOnce()).figures,
+    /**
+     * The text; when the database cannot be read it has `storerank_database_up 0` and what the process knows
+     * of itself. When it takes no changes it has the figures, and 0 as well.
+     */
     render: async () => {
       const answered = lookOnce().catch(() => null)
       const seen = await Promise.race([answered, sleep(answerMs, null, { ref: false })])
@@ -93,11 +86,14 @@ export function renderNoFigures(): Promise<string> {
   return showUp(false).metrics()
 }
 
-function show(
-  registry: Registry,
-  { name, help, labels = [] }: { name: string; help: string; labels?: readonly string[] },
-  value: number | null | readonly Sample[],
-): void {
+interface Shown {
+  readonly name: string
+  readonly help: string
+  readonly labels?: readonly string[]
+  readonly value: number | null | readonly Sample[]
+}
+
+function show(registry: Registry, { name, help, labels = [], value }: Shown): void {
   const gauge = new Gauge({ name: `storerank_${name}`, help, labelNames: labels, registers: [registry] })
   // One without labels is 0 by itself, which would say that all is well.
   if (value === null && labels.length === 0) gauge.remove()
@@ -109,30 +105,26 @@ function showUp(isUp: boolean): Registry {
   const registry = new Registry()
   const help =
     'Whether the database was asked, answered, and takes changes; without an answer its figures are missing.'
-  show(registry, { name: 'database_up', help }, isUp ? 1 : 0)
+  show(registry, { name: 'database_up', help, value: isUp ? 1 : 0 })
   return registry
 }
 
 function showLook({ figures, problems, roundTripMs }: Look): Registry {
   const registry = new Registry()
-  for (const metric of METRICS) show(registry, metric, metric.value(figures))
-  const ofProblems = {
+  for (const metric of listMetrics(figures)) show(registry, metric)
+  show(registry, {
     name: 'problems',
     help:
       'Rows of watch_problem, task_problem and audit_problem by kind, up to 1,000 of a kind; kinds without ' +
       'a row have no series.',
     labels: ['view', 'kind'],
-  }
-  show(
-    registry,
-    ofProblems,
-    problems.map(({ count, ...labels }) => ({ labels, value: count })),
-  )
-  const roundTrip = {
+    value: problems.map(({ count, ...labels }) => ({ labels, value: count })),
+  })
+  show(registry, {
     name: 'database_round_trip_seconds',
     help: 'The time of an empty statement, with the wait for a connection.',
-  }
-  show(registry, roundTrip, roundTripMs / 1000)
+    value: roundTripMs / 1000,
+  })
   return registry
 }
 
@@ -141,12 +133,12 @@ function showProcess(db: Database, { isOneRun }: MonitorSettings): Registry {
   const registry = new Registry()
   const registers = [registry]
   if (!isOneRun) collectDefaultMetrics({ register: registry })
-  const build = {
+  show(registry, {
     name: 'build_info',
     help: 'The version of storerank, and its schema: how many migrations, and the hash of its objects.',
     labels: ['version', 'schema'],
-  }
-  show(registry, build, [{ labels: { ...nameSchema() }, value: 1 }])
+    value: [{ labels: { ...nameSchema() }, value: 1 }],
+  })
   new Counter({
     name: 'storerank_database_statements_total',
     help: 'Statements and transactions of this process since it began.',

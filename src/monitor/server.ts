@@ -1,8 +1,7 @@
 /**
  * The operator's address: whether this process works, whether it can work, and its metrics. It has no
- * authentication, so it listens on loopback unless it is told otherwise, and never where the service delivers
- * results. A thread of its own listens, which answers /healthz by itself: whatever the process computes, the
- * answer is there, and says when that takes too long.
+ * authentication, and listens on loopback unless it is told otherwise. A thread of its own listens, which
+ * answers /healthz by itself whatever the process computes, and says when that takes too long.
  */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -17,18 +16,12 @@ import type { Metrics } from './metrics.ts'
 /** Null when all is well, else a sentence. */
 export type Probe = () => Promise<string | null>
 
-export interface MonitorDeps {
+interface MonitorDeps {
   readonly metrics: Metrics
   /** How long ago the scheduler looked which jobs are due. */
   readonly sinceLookMs: () => number
-  /** Whether it can work: the database answers, with the schema of this version. */
   readonly isReady: Probe
   readonly log: Logger
-}
-
-export interface MonitorServer {
-  readonly address: ListenAddress
-  close(): Promise<void>
 }
 
 const REQUEST_TIMEOUT_MS = 10_000
@@ -62,7 +55,7 @@ const judge = (problem: string | null): Answer => ({
 })
 
 /** @throws ConfigurationError or UnavailableError when it cannot listen there */
-export async function startMonitorServer(deps: MonitorDeps, listen: ListenAddress): Promise<MonitorServer> {
+export async function startMonitorServer(deps: MonitorDeps, listen: ListenAddress) {
   const lookedMs = new Float64Array(new SharedArrayBuffer(Float64Array.BYTES_PER_ELEMENT))
   const note = () => {
     lookedMs[0] = monotonicMs() - deps.sinceLookMs()

@@ -10,12 +10,10 @@ const RESULTS_AT_ONCE = 5_000
 const FIRST_ID = '00000000-0000-0000-0000-000000000000'
 
 /**
- * Results that were stored since this process began, by any process: how late, and so how many. A result
- * carries the time before its transaction commits, so that one with an earlier time may come after one with a
- * later time: a look reads up to the beginning of the oldest transaction that may store something, and the
- * next one goes on from there.
- * @param storingMs such a transaction is waited for that long, so that one that was forgotten does not stop
- *   the count
+ * Results that were stored since this process began, by any process: how late, and so how many. A result has
+ * its time before its transaction commits, so that an earlier one may come later: a look reads up to the
+ * beginning of the oldest transaction that may store something, and the next one goes on from there.
+ * @param storingMs such a transaction is waited for that long: one that was forgotten stops no count
  */
 export function createStoredResults(registry: Registry, { sql }: Database, storingMs: number) {
   const histogram = new Histogram({
@@ -48,10 +46,10 @@ export function createStoredResults(registry: Registry, { sql }: Database, stori
 }
 
 /**
- * Up to when all that was stored can be seen by the next statement: what ends later than this one began is no
- * matter of it, and what was stored earlier is either committed now or belongs to a transaction that has an
- * id, because it locks its tasks before it dates them. The session of another login shows its id and not when
- * it began, and is waited for as long as any. Those of the server itself have no user.
+ * Up to when all that was stored can be seen by the next statement: what was stored before this one is either
+ * committed or of a transaction that has an id, because it locks its tasks before it dates them. The session
+ * of another login shows its id and not when it began, and is waited for as long as any. Those of the server
+ * itself have no user.
  */
 async function readSettled(db: Database['sql'], storingMs: number) {
   return oneRow(

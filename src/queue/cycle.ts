@@ -72,9 +72,8 @@ const MAX_REFUSALS = 3
 /**
  * Runs the cycle: of each step the jobs that say so, in their order. Where a job may fail, the cycle says so
  * and goes on.
- * @throws what the other jobs throw, such as when the service cannot be reached or refuses the account;
- *   ConfigurationError when a newer storerank migrates the database meanwhile, or when the database was
- *   restored from an older copy
+ * @throws what the other jobs throw; ConfigurationError when a newer storerank migrates the database
+ *   meanwhile, or when it was restored from an older copy
  */
 export async function runCycle(
   context: JobContext,

@@ -1,7 +1,6 @@
 /**
- * A scheduled job, and the record of its runs: each (job, slot) runs once, however many runners enqueue it. A
- * session lock lets one run of a job go on at a time, over all runners; the lock ends with the connection of
- * its holder.
+ * A scheduled job, and the record of its runs: each (job, slot) runs once, however many runners enqueue it,
+ * and one run of a job goes on at a time, over all runners.
  */
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
@@ -18,7 +17,6 @@ export interface JobContext {
   readonly client: AppDataClient
   readonly queue: Queue
   readonly settings: Config
-  /** Host and process. */
   readonly runner: string
   readonly log: Logger
   readonly signal: AbortSignal
@@ -79,11 +77,10 @@ export function forgiveKnown(sentence: string): NonNullable<CyclePart['forgive']
 export const BUSY = Symbol('busy')
 
 /**
- * Runs a job now and records it under (job, slot).
+ * Runs a job now and records it under (job, slot), with what it threw.
  * @param scheduled the slot it was woken for; without one, the present
- * @param onBegun is told the slot under which it is recorded, which the lines of the log carry
+ * @param onBegun is told the slot, which the lines of the log carry
  * @returns its summary, or BUSY when another runner has the job
- * @throws what the job threw, after it was recorded
  */
 export async function executeJob(
   context: JobContext,
@@ -129,16 +126,11 @@ export async function recordMissedRun(db: Database, job: string, slot: Date, rea
       where job_run.state = 'waiting'`
 }
 
-export interface MissedSlot {
-  readonly slot: Date
-  readonly reason: string
-}
-
 /** Records slots that passed while no runner was there, unless another runner has enqueued them. */
 export async function recordMissedSlots(
   db: Database,
   job: string,
-  missed: readonly MissedSlot[],
+  missed: readonly { readonly slot: Date; readonly reason: string }[],
 ): Promise<void> {
   if (missed.length === 0) return
   await db.sql`
@@ -213,8 +205,8 @@ async function endRun(
 }
 
 /**
- * A session lock: it ends with its connection, so a killed runner does not keep it. A frozen runner keeps its
- * connection until the server ends it after a silence.
+ * A session lock ends with its connection, so that a killed runner does not keep it; that of a frozen runner
+ * ends when the server has heard nothing of it for a while.
  */
 async function withJobLock<T>(db: Database, job: Job, work: () => Promise<T>): Promise<T | typeof BUSY> {
   const session = db.openSession(TIMINGS.frozenAfterMs)

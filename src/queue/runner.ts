@@ -20,9 +20,9 @@ import type { QueueJob } from './queue.ts'
 
 export interface Runner {
   /** The service's refusal of the account, while posting is stopped for it; else null. */
-  readonly refusal: AccountError | null
-  /** Posts and batches of results that ended in this process. */
-  readonly progress: { readonly posted: number; readonly stored: number }
+  refusal: AccountError | null
+  /** Tasks that were posted and results that were stored in this process. */
+  readonly progress: { posted: number; stored: number }
 }
 
 /** One that hangs takes ten seconds, and keeps no other channel waiting. */
@@ -44,7 +44,7 @@ export async function startRunner(
   jobs: readonly Job[],
   works: Works = 'posts',
 ): Promise<Runner> {
-  const state = { refusal: null as AccountError | null, progress: { posted: 0, stored: 0 } }
+  const state: Runner = { refusal: null, progress: { posted: 0, stored: 0 } }
   const { queue } = context
   if (works === 'posts') await queue.work('post', TIMINGS.postsAtOnce, postHandler(context, state))
   if (works !== 'messages') await queue.work('fetch', TIMINGS.fetchJobsAtOnce, fetchHandler(context, state))
@@ -55,17 +55,12 @@ export async function startRunner(
   return state
 }
 
-interface RunnerState {
-  refusal: AccountError | null
-  progress: { posted: number; stored: number }
-}
-
 /** Names by host and process, for the audit trail. */
 export function nameRunner(hostname: string, pid: number): string {
   return `${hostname}:${pid}`
 }
 
-function postHandler(context: JobContext, state: RunnerState) {
+function postHandler(context: JobContext, state: Runner) {
   const { settings } = context
   const deps: PostDeps = {
     db: context.db,
@@ -100,7 +95,7 @@ function postHandler(context: JobContext, state: RunnerState) {
   }
 }
 
-function fetchHandler(context: JobContext, state: RunnerState) {
+function fetchHandler(context: JobContext, state: Runner) {
   const dictionary = createDictionary(context.db)
   const deps = { db: context.db, dictionary, maxAttempts: context.settings.maxAttempts }
   const inOrder = createFetchOrder()
@@ -185,11 +180,7 @@ function jobHandler(context: JobContext, jobs: readonly Job[]) {
   }
 }
 
-/**
- * Begins to take webhooks, before anything is posted that could bring one. Null without an address or
- * POSTBACK_URL.
- * @throws ConfigurationError when it cannot listen there
- */
+/** Begins to take webhooks, before anything is posted that could bring one; null without an address. */
 export async function listen(job: JobContext, address: ListenAddress | null): Promise<Receiver | null> {
   const { db, queue, settings, log } = job
   if (address === null || settings.postbackUrl === null) return null

@@ -1,7 +1,7 @@
 /**
- * The schedule. Every minute each runner looks which slots of which jobs have begun, and enqueues (job,
- * slot), which the database accepts once. The time is the database's: a runner whose clock is wrong, jumps or
- * stood still enqueues the same. Slots that passed while no runner was there are recorded as missed.
+ * The schedule. Every minute each runner looks which slots of which jobs have begun by the database's clock,
+ * and enqueues (job, slot), which the database accepts once. Slots that passed while no runner was there are
+ * recorded as missed.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createTask, type ScheduledTask } from 'node-cron'
@@ -11,22 +11,7 @@ import { refuseNewerSchema } from '../db/migrate.ts'
 import { oneRow } from '../db/one-row.ts'
 import { ConfigurationError } from '../errors.ts'
 import { endLeasesOfFuture } from '../ledger/hand-out.ts'
-import {
-  enqueueAgain,
-  enqueueRun,
-  type Job,
-  type JobContext,
-  type MissedSlot,
-  recordMissedSlots,
-} from './job.ts'
-
-/** The slots of one job that have begun since the look before. */
-export interface PassedSlots {
-  /** To be run now. */
-  readonly due: Date | null
-  /** They will not be run; the latest first. */
-  readonly missed: readonly MissedSlot[]
-}
+import { enqueueAgain, enqueueRun, type Job, type JobContext, recordMissedSlots } from './job.ts'
 
 const MINUTE_MS = 60_000
 /** Longer than the rarest schedule: a month. */
@@ -102,13 +87,14 @@ export function listNextTicks(jobs: readonly Job[]): { job: string; at: Date | n
  * @param matches node-cron's own reading of the schedule
  * @param after the look before, or the latest slot on record; null when there is none: then nothing was
  *   missed
+ * @returns what is to be run now, and what will not be run, the latest first
  */
 export function findDueAndMissedSlots(
   catchUp: Job['catchUp'],
   matches: (minute: Date) => boolean,
   after: Date | null,
   now: Date,
-): PassedSlots {
+) {
   const thisMinuteMs = beginOfMinute(now).getTime()
   const { slots, isCut } = listSlots(matches, after, thisMinuteMs)
   const [latest = null] = slots

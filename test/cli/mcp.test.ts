@@ -1,15 +1,15 @@
 /** An assistant asks `storerank mcp` by the client of the protocol's own library, over a process's pipes. */
 import assert from 'node:assert/strict'
-import { after, before, describe, type TestContext, test } from 'node:test'
+import { before, describe, type TestContext, test } from 'node:test'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
-import { createWatchlist, type Watchlist } from '../support/watchlist.ts'
+import { lasting } from '../support/lasting.ts'
+import { createWatchlist } from '../support/watchlist.ts'
 
 const PROGRAM = new URL('../../src/cli/storerank.js', import.meta.url).pathname
 
-let list: Watchlist
+const list = lasting(createWatchlist)
 before(async () => {
-  list = await createWatchlist()
   await list.setNow('2026-11-01 00:00+00')
   for (const keyword of ['yoga', 'chess']) await list.addKeyword({ keyword })
   await list.addApp({ label: 'Mine' })
@@ -23,7 +23,6 @@ before(async () => {
   }
   await list.setNowForAll('2026-11-02 06:00+00')
 })
-after(() => list.drop())
 
 async function connect(t: TestContext, ...args: string[]): Promise<Client> {
   const client = new Client({ name: 'test', version: '1' })

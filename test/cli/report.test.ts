@@ -1,21 +1,21 @@
 /** `storerank report`, as processes on a database with three days of history. */
 import assert from 'node:assert/strict'
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtempSync } from 'node:fs'
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { describeDigest } from '../../src/cli/commands/report.ts'
 import { drawParts } from '../../src/cli/print.ts'
 import { commandsWith } from '../support/command.ts'
-import { createWatchlist, type Watchlist } from '../support/watchlist.ts'
+import { lasting } from '../support/lasting.ts'
+import { createWatchlist } from '../support/watchlist.ts'
 
 const NOW = '2026-11-03 06:00+00'
 
-let list: Watchlist
-let folder: string
+const list = lasting(createWatchlist)
+const folder = mkdtempSync(join(tmpdir(), 'storerank-report-'))
 before(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'storerank-report-'))
-  list = await createWatchlist()
   await list.setNow('2026-11-01 00:00+00')
   for (const keyword of ['yoga', 'chess', 'zen']) await list.addKeyword({ keyword })
   await list.addApp({ label: 'Mine' })
@@ -36,10 +36,7 @@ before(async () => {
   await list.setNowForAll(NOW)
 })
 const { succeed, refuse } = commandsWith(() => ({ DATABASE_URL: list.url }))
-after(async () => {
-  await list.drop()
-  await rm(folder, { recursive: true })
-})
+after(() => rm(folder, { recursive: true }))
 
 test('the latest day says what moved, what is missing and why, and how visible the apps are', async () => {
   const stdout = await succeed('report')

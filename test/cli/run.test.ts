@@ -3,11 +3,12 @@
  * short.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { type Sandbox, startSandbox } from '../../src/sandbox/server.ts'
+import { before, test } from 'node:test'
+import { startSandbox } from '../../src/sandbox/server.ts'
 import { callCommand, commandsWith, makeCommandHome } from '../support/command.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { putFaults } from '../support/faults.ts'
+import { lasting } from '../support/lasting.ts'
 import { settingsOf } from '../support/sandbox-process.ts'
 
 const ACCOUNT = { login: 'somebody@example.com', password: 'hush' }
@@ -18,17 +19,9 @@ const watch = ({ sql }: TestDatabase, ...keywords: string[]) => sql`
   insert into keyword_watch (project, store, keyword, location_code, language_code)
   select 'fitness', 'ios_store', keyword, 2840, 'en' from unnest(${keywords}::text[]) keyword`
 
-let sandbox: Sandbox
-let database: TestDatabase
-before(async () => {
-  sandbox = await startSandbox({ readyMs: 0, ...ACCOUNT })
-  database = await createTestDatabase()
-  await watch(database, 'yoga', 'chess')
-})
-after(async () => {
-  await sandbox.close()
-  await database.drop()
-})
+const sandbox = lasting(() => startSandbox({ readyMs: 0, ...ACCOUNT }))
+const database = lasting(createTestDatabase)
+before(() => watch(database, 'yoga', 'chess'))
 
 /** Commands of the account, with other settings beside. */
 const withSettings = (changes: Record<string, string> = {}) =>

@@ -2,18 +2,17 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { before, test } from 'node:test'
 import type { Output } from '../../src/cli/document.ts'
 import { isLarger, showByPager } from '../../src/cli/print.ts'
 import { commandsWith, runCommand } from '../support/command.ts'
-import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { lasting } from '../support/lasting.ts'
 
-let database: TestDatabase
-before(async () => {
+const database = lasting(createTestDatabase)
+before(() => {
   process.env.TZ = 'Asia/Kolkata'
-  database = await createTestDatabase()
 })
-after(() => database.drop())
 
 const { succeed, refuse, call } = commandsWith(() => ({ DATABASE_URL: database.url }))
 const ask = (...args: string[]) => succeed('sql', ...args)

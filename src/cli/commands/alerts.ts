@@ -135,11 +135,7 @@ async function recordTest({ sql }: Database, { id, name }: Channel): Promise<Par
   ]
 }
 
-interface Retried {
-  readonly name: string
-  readonly enabled: boolean
-  readonly messages: number
-}
+type Retried = { readonly name: string; readonly enabled: boolean; readonly messages: number }
 
 function describeRetried({ name, enabled, messages }: Retried): string {
   const isOne = messages === 1

@@ -5,7 +5,7 @@ import { readProjects, readRequest } from '../../report/read.ts'
 import { formatDay } from '../../text/days.js'
 import { argument, command, flag, type Given, option, repeated, usually } from '../command.ts'
 import { database } from '../database-session.ts'
-import { type Document, heading, more, type Part, table } from '../document.ts'
+import { type Document, heading, more, type Part, type Row, table } from '../document.ts'
 import { day, namedValue, wholeNumber } from '../option-values.ts'
 import { type AskedFunction, findNamed, quote, readFunctions, writeCall } from '../questions.ts'
 import { onlyOne } from './report.ts'
@@ -15,8 +15,6 @@ const STATEMENT_LIMIT_MS = 120_000
 const BAD_VALUE = /^22/
 /** Numbers of the dictionary, and what another column says in words. */
 const HIDDEN = /(^|_)(app|app_id|target_id|location_code)$/
-
-type Row = Readonly<Record<string, unknown>>
 
 const options = {
   project: option('<name>', 'this project (default: the only one)'),

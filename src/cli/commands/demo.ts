@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { JOBS } from '../../../jobs/index.ts'
 import { type Database, openDatabase } from '../../db/database.ts'
 import { migrate } from '../../db/migrate.ts'
+import { oneRow } from '../../db/one-row.ts'
 import { liveThrough } from '../../demo/month.ts'
 import { EVENTS, MONTH_DAYS, type StoryDay, tellStory, tellWhat } from '../../demo/story.ts'
 import { claimDatabaseFor, recordOrigin } from '../../ledger/restored.ts'
@@ -86,7 +87,7 @@ async function live(
 }
 
 /** Written anew: the pages of an earlier demo say something else, and may be of the same slots. */
-async function writePages(url: string, folder: string, signal: AbortSignal): Promise<DemoSummary> {
+async function writePages(url: string, folder: string, signal: AbortSignal) {
   const pages = join(folder, 'reports')
   await rm(pages, { recursive: true, force: true })
   const db = openDatabase(url)
@@ -100,24 +101,20 @@ async function writePages(url: string, folder: string, signal: AbortSignal): Pro
   }
 }
 
-interface DemoSummary {
-  readonly measured: number
-  readonly spentMicros: number
-  /** Slots without a measurement, by day and reason. */
-  readonly gaps: readonly { readonly day: string; readonly gap: string; readonly slots: number }[]
-}
-
-async function readDemo({ sql }: Database): Promise<DemoSummary> {
-  const [total] = await sql<{ measured: number; spentMicros: number }[]>`
+async function readDemo({ sql }: Database) {
+  const total = oneRow(
+    await sql<{ measured: number; spentMicros: number }[]>`
     select (select count(*) from ranking_row where gap is null) + (select count(*) from app_snapshot
       where gap is null) as measured,
-      (select coalesce(sum(amount_micros), 0)::bigint from charge) as "spentMicros"`
-  const gaps = await sql<DemoSummary['gaps'][number][]>`
+      (select coalesce(sum(amount_micros), 0)::bigint from charge) as "spentMicros"`,
+  )
+  /** Slots without a measurement, by day and reason. */
+  const gaps = await sql<{ day: string; gap: string; slots: number }[]>`
     select to_char(slot, 'FMDD Mon') as day, gap, count(*) as slots
     from (select slot, gap from ranking_row union all select slot, gap from app_snapshot) h
       where gap is not null
     group by slot, 1, 2 order by slot, 2`
-  return { measured: 0, spentMicros: 0, ...total, gaps }
+  return { ...total, gaps }
 }
 
 /** The queries that a person may try first; each has an answer in a whole demo. */
@@ -156,7 +153,10 @@ function describeDemo({
   days,
   folder,
   ...demo
-}: DemoSummary & { readonly folder: string; readonly days: readonly string[] }): Part[] {
+}: Awaited<ReturnType<typeof readDemo>> & {
+  readonly folder: string
+  readonly days: readonly string[]
+}): Part[] {
   const bought = `${formatCount(demo.measured)} measurements for ${formatUsd(demo.spentMicros)}`
   const gaps = demo.gaps.map(({ day, gap, slots }) => `${formatCount(slots)} on ${day} (${gap})`)
   const told = tellWhat(days)

@@ -60,12 +60,13 @@ async function openSandbox({
   try {
     return await startSandbox({
       ...rest,
-      ...(port === undefined ? {} : { port, strictPort: port !== 0 }),
-      ...(state === undefined ? {} : { stateFile: state }),
-      ...(catalog === undefined ? {} : { catalogFile: catalog }),
-      ...(events === undefined ? {} : { events: readOption('--events', () => readEvents(events)) }),
+      port,
+      strictPort: Boolean(port),
+      stateFile: state,
+      catalogFile: catalog,
+      events: events === undefined ? [] : readOption('--events', () => readEvents(events)),
       deviations: [...deviation],
-      ...(faults === undefined ? {} : { faults: readOption('--faults', () => parseFaults(faults)) }),
+      faults: faults === undefined ? {} : readOption('--faults', () => parseFaults(faults)),
     })
   } catch (error) {
     throw new ConfigurationError(`The sandbox cannot start: ${explain(error, port)}`, { cause: error })

@@ -34,15 +34,9 @@ export const account = source({
   },
 })
 
-/** Of one project, or of all (`project` is empty). */
-export interface MoneyOfToday {
-  readonly project: string
-  readonly spentMicros: number
-  readonly reservedMicros: number
-}
-
+/** Of each project, and of all together (`project` is empty). */
 export const money = source({
-  read: ({ db: { sql } }): Promise<readonly MoneyOfToday[]> => sql<MoneyOfToday[]>`
+  read: ({ db: { sql } }) => sql<{ project: string; spentMicros: number; reservedMicros: number }[]>`
     select coalesce(p.name, '') as project,
       sum(s.charged_micros + s.refunded_micros + s.duplicate_micros
         + s.adjusted_micros)::bigint as "spentMicros",

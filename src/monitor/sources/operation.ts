@@ -56,7 +56,7 @@ export const planning = source({
   troubles: { no_run: (read) => read?.late ?? null },
 })
 
-export interface JobLine {
+interface JobLine {
   readonly job: string
   /** Of its last run; null when it never ran. */
   readonly state: string | null
@@ -70,7 +70,7 @@ export interface JobLine {
 }
 
 export const jobs = source({
-  read: ({ db: { sql }, settings }): Promise<readonly JobLine[]> => sql<JobLine[]>`
+  read: ({ db: { sql }, settings }) => sql<JobLine[]>`
     select j.job, last.state, last.at, last.error, success.at as "lastSuccessAt", day.done, day.failed,
       day.missed
     from unnest(${[...settings.jobs]}::text[]) with ordinality as j (job, place)

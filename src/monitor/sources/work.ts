@@ -46,14 +46,14 @@ export const work = source({
     ),
   },
   troubles: {
-    not_posted: ({ held_post, refused_task }, { isHeld }) =>
+    not_posted: ({ held_post, refused_task }, isHeld) =>
       isHeld ? null : [held_post, refused_task].flatMap(({ message }) => message ?? []),
-    unknown_posts: ({ unknown_post: { count, since } }, { at }) =>
+    unknown_posts: ({ unknown_post: { count, since } }, _, at) =>
       since !== null && (ageS(since, at) ?? 0) > UNKNOWN_TOO_LONG_S
         ? `${count} posts are unknown, the oldest since ${formatMinute(since)}: look whether the job ` +
           'reconcile fails.'
         : null,
-    overdue: ({ overdue: { count, since } }, { at }) =>
+    overdue: ({ overdue: { count, since } }, _, at) =>
       since !== null && (ageS(since, at) ?? 0) > OVERDUE_TOO_LONG_S
         ? `${count} results are overdue, the oldest posted at ${formatMinute(since)}: select * from ` +
           `task_problem where kind = 'overdue'.`

@@ -35,9 +35,9 @@ function showOnTerminal(stderr: Output) {
     update: (text: string, _fields: Readonly<Record<string, number | string>>) => {
       spinner.text = toPrintable(`${phase}: ${text}`)
     },
-    done: (text: string) => void spinner.succeed(toPrintable(text)),
-    fail: (text: string) => void spinner.fail(toPrintable(text)),
-    stop: () => void spinner.stop(),
+    done: (text: string): void => void spinner.succeed(toPrintable(text)),
+    fail: (text: string): void => void spinner.fail(toPrintable(text)),
+    stop: (): void => void spinner.stop(),
   }
 }
 

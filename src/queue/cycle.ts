@@ -14,7 +14,6 @@ import { readUnknownPosts, type UnknownPosts } from '../ledger/release.ts'
 import { readRestoreHold } from '../ledger/restored.ts'
 import { readWaitingAttempts, type WaitingAttempts } from '../ledger/task-failures.ts'
 import { refuseRestored } from '../post/restored.ts'
-import { MAX_READY_ROWS } from '../service/task-result.ts'
 import {
   BUSY,
   type CyclePart,
@@ -61,11 +60,11 @@ const DELIVERY_LIMIT_MS = 30_000
 const SCHEMA_EVERY_MS = 10_000
 const FIRST_COLLECT_MS = 1_000
 const SLOWEST_COLLECT_MS = 20_000
-/** docs/service.md: tasks_ready limits; the window with its half second, as the gate keeps it. */
-const LISTS_A_MINUTE = 20
-const MINUTE_MS = 60_500
-/** Lists that may be asked in haste, as long as they are enough for all that is awaited. */
+const MINUTE_MS = 60_000
+/** Lists that are asked in haste: a small run is over before the permits of a minute are used up. */
 const HASTY_LISTS = 12
+/** Of the others: twenty a minute may be asked (docs/service.md), which the gate of calls keeps. */
+const PAUSE_A_LIST_MS = 3_000
 /** After so many refusals of the account in a row the cycle gives up. */
 const MAX_REFUSALS = 3
 
@@ -177,7 +176,7 @@ async function waitUntilDone(
         await runOrLog(each.part)
         each.atMs = nowMs + (each.part.cycle.everyMs ?? MINUTE_MS)
       }
-      collector.look(outstanding.posted + outstanding.unknownPosts, nowMs)
+      collector.look(outstanding.posted + outstanding.unknownPosts > 0, nowMs)
       await sleep(Math.max(LOOK_EVERY_MS, tookMs * PAUSES_A_LOOK), undefined, { signal })
     }
   } finally {
@@ -191,44 +190,28 @@ function createCollector(collect: () => Promise<JobSummary | null>, startedMs: n
   let failure: { readonly error: unknown } | null = null
   let atMs = startedMs + FIRST_COLLECT_MS
   let idleMs = FIRST_COLLECT_MS
-  let listedMs: number[] = []
-  const collectOnce = async (awaited: number) => {
+  let listed = 0
+  const collectOnce = async () => {
     try {
       const found = await collect()
-      const nowMs = performance.now()
-      listedMs.push(...new Array<number>(Number(found?.lists ?? 0)).fill(nowMs))
-      listedMs = listedMs.filter((ms) => ms > nowMs - MINUTE_MS)
+      const lists = Number(found?.lists ?? 0)
+      listed += lists
       idleMs = Number(found?.handedOut ?? 0) > 0 ? FIRST_COLLECT_MS : Math.min(idleMs * 2, SLOWEST_COLLECT_MS)
-      atMs = nowMs + Math.max(idleMs, pauseBetweenLists(listedMs, awaited, nowMs))
+      atMs = performance.now() + Math.max(idleMs, listed <= HASTY_LISTS ? 0 : lists * PAUSE_A_LIST_MS)
     } catch (error) {
       failure = { error }
     }
     going = null
   }
   return {
-    look: (awaited: number, nowMs: number) => {
+    look: (isAwaited: boolean, nowMs: number) => {
       if (failure !== null) throw failure.error
-      if (awaited > 0 && going === null && nowMs >= atMs) going = collectOnce(awaited)
+      if (isAwaited && going === null && nowMs >= atMs) going = collectOnce()
     },
     end: async () => {
       await going
     },
   }
-}
-
-/**
- * Pure: how long to wait before the next ready list, so that the lists of a minute last for the minute.
- * @param listedMs when lists were asked in the past minute, the earliest first
- * @param awaited results that are still to be fetched
- */
-export function pauseBetweenLists(listedMs: readonly number[], awaited: number, nowMs: number): number {
-  const [earliest = nowMs] = listedMs
-  const left = LISTS_A_MINUTE - listedMs.length
-  const renewsMs = Math.max(0, earliest + MINUTE_MS - nowMs)
-  if (left <= 0) return Math.ceil(renewsMs)
-  const needed = Math.ceil(awaited / MAX_READY_ROWS)
-  if (listedMs.length + needed <= HASTY_LISTS) return FIRST_COLLECT_MS
-  return Math.max(FIRST_COLLECT_MS, Math.ceil(renewsMs / left))
 }
 
 /** When nothing can be posted, what is planned waits for another run; what is paid for is still collected. */

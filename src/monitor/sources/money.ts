@@ -35,8 +35,8 @@ export const account = source({
 })
 
 /** Of each project, and of all together (`project` is empty). */
-export const money = source({
-  read: ({ db: { sql } }) => sql<{ project: string; spentMicros: number; reservedMicros: number }[]>`
+export const money = source<readonly { project: string; spentMicros: number; reservedMicros: number }[]>({
+  read: ({ db: { sql } }) => sql`
     select coalesce(p.name, '') as project,
       sum(s.charged_micros + s.refunded_micros + s.duplicate_micros
         + s.adjusted_micros)::bigint as "spentMicros",

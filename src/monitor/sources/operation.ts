@@ -69,7 +69,7 @@ interface JobLine {
   readonly missed: number
 }
 
-export const jobs = source({
+export const jobs = source<readonly JobLine[]>({
   read: ({ db: { sql }, settings }) => sql<JobLine[]>`
     select j.job, last.state, last.at, last.error, success.at as "lastSuccessAt", day.done, day.failed,
       day.missed

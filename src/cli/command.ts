@@ -33,11 +33,13 @@ export function flag(
 }
 
 /** An option that is undefined unless it is given. */
-export function option<Value = string>(
+export function option(form: string, help: string): Parameter<string | undefined>
+export function option<Value>(
   form: string,
   help: string,
-  parse?: (text: string) => Value,
-): Parameter<Value | undefined> {
+  parse: (text: string) => Value,
+): Parameter<Value | undefined>
+export function option(form: string, help: string, parse?: (text: string) => unknown): Parameter<unknown> {
   return { form, help, parse }
 }
 
@@ -66,13 +68,14 @@ type ValueOfForm<Form, Value> = Form extends `${string}...${string}`
     : Value | undefined
 
 /** `<file>`, `[file]` where it may be left out, `<file...>` or `[file...]` where there may be several. */
-export function argument<Form extends string, Value = string>(
+export function argument<Form extends string>(form: Form, help: string): Parameter<ValueOfForm<Form, string>>
+export function argument<Form extends string, Value>(
   form: Form,
   help: string,
-  parse?: (text: string) => Value,
-): Parameter<ValueOfForm<Form, Value>> {
-  const isRepeated = form.includes('...') && { isRepeated: true, default: [] }
-  return { form, help, parse, ...isRepeated } as Parameter<ValueOfForm<Form, Value>>
+  parse: (text: string) => Value,
+): Parameter<ValueOfForm<Form, Value>>
+export function argument(form: string, help: string, parse?: (text: string) => unknown): Parameter<unknown> {
+  return { form, help, parse, ...(form.includes('...') && { isRepeated: true, default: [] }) }
 }
 
 /** By their keys, in the order of the help. */

@@ -1,7 +1,6 @@
 /** What `storerank start` tells operators while it runs: an address to ask, and a heartbeat. */
-import { JOBS } from '../../jobs/index.ts'
 import { sendHeartbeat } from '../monitor/heartbeat.ts'
-import { createMetrics, type Metrics } from '../monitor/metrics.ts'
+import { createMetrics } from '../monitor/metrics.ts'
 import { probeDatabase, probeHealth, probePlan } from '../monitor/probes.ts'
 import { startMonitorServer } from '../monitor/server.ts'
 import type { JobContext } from '../queue/job.ts'
@@ -10,15 +9,6 @@ import type { CommandContext } from './command.ts'
 export type Monitor = Awaited<ReturnType<typeof startMonitor>>
 
 const BEAT_EVERY_MS = 60_000
-
-export function openMetrics(
-  { db, settings }: Pick<JobContext, 'db' | 'settings'>,
-  isOneRun = false,
-): Metrics {
-  const jobs = JOBS.map((job) => job.name)
-  const { budget, callsPerMinute } = settings
-  return createMetrics(db, { budget, callsPerMinute, jobs, isOneRun }, isOneRun ? 0 : undefined)
-}
 
 /**
  * @param sinceLookMs how long ago the scheduler looked which jobs are due
@@ -38,7 +28,10 @@ export async function startMonitor(
   const server =
     listen === null
       ? null
-      : await startMonitorServer({ metrics: openMetrics(job), sinceLookMs, isReady, log }, listen)
+      : await startMonitorServer(
+          { metrics: createMetrics(job.db, job.settings), sinceLookMs, isReady, log },
+          listen,
+        )
   if (server !== null) log.info({ ...server.address }, 'answering operators: /healthz, /readyz, /metrics')
   const beats =
     heartbeatUrl === null

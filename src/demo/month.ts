@@ -4,6 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { findJob } from '../../jobs/index.ts'
 import { refreshServiceStatus } from '../account/service-status.ts'
 import type { Config } from '../config.ts'
 import { createCallGate } from '../db/call-gate.ts'
@@ -11,7 +12,7 @@ import { openDatabase, type SqlRunner } from '../db/database.ts'
 import { UnavailableError } from '../errors.ts'
 import type { Logger } from '../log.ts'
 import { readOutstanding } from '../queue/cycle.ts'
-import { executeJob, type Job, type JobContext } from '../queue/job.ts'
+import { executeJob, type JobContext } from '../queue/job.ts'
 import { openQueue } from '../queue/queue.ts'
 import { listen, type Runner, startRunner } from '../queue/runner.ts'
 import type { FaultSettingsInput } from '../sandbox/faults.ts'
@@ -30,7 +31,6 @@ export interface MonthContext {
     /** What it calls the stores; left out: as the specification does. */
     readonly stores?: StoreNames
   }
-  readonly jobs: readonly Job[]
   readonly settings: Config
   readonly log: Logger
   readonly signal: AbortSignal
@@ -114,7 +114,7 @@ async function liveOneDay(context: MonthContext, day: StoryDay, isFirst: boolean
   const job: JobContext = { ...base, settings: { ...settings, postbackUrl } }
   try {
     await day.act(db)
-    const run = createRun(job, context.jobs)
+    const run = (name: string) => executeJob(job, findJob(name))
     if (day.turns) await refreshServiceStatus(job, 0)
     for (const name of isFirst ? FIRST_JOBS : DAILY_JOBS) await run(name)
     await waitUntilDone(job, await startRunner(job, []), run)
@@ -128,19 +128,11 @@ async function liveOneDay(context: MonthContext, day: StoryDay, isFirst: boolean
   }
 }
 
-function createRun(job: JobContext, jobs: readonly Job[]) {
-  return async (name: string) => {
-    const found = jobs.find((each) => each.name === name)
-    if (found === undefined) throw new Error(`There is no job ${name}.`)
-    await executeJob(job, found)
-  }
-}
-
 /** Until no task is under way; what an outage holds up stays planned. */
 async function waitUntilDone(
   job: JobContext,
   runner: Runner,
-  run: (name: string) => Promise<void>,
+  run: (name: string) => Promise<unknown>,
 ): Promise<void> {
   const startedMs = performance.now()
   let collectAtMs = startedMs + COLLECT_AFTER_MS

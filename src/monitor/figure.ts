@@ -10,8 +10,6 @@ import type { OpenWork } from '../report/status.ts'
 export interface MonitorSettings {
   readonly budget: OverallBudget
   readonly callsPerMinute: number
-  /** The jobs that `storerank start` wakes. */
-  readonly jobs: readonly string[]
   /** Of one run: without the figures of its process, which node_exporter has of itself. */
   readonly isOneRun?: boolean
 }

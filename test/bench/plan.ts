@@ -67,7 +67,7 @@ async function fillWatches(db: Database, watches: number): Promise<void> {
 
 /** As `storerank status` does. */
 async function readStatus(db: Database): Promise<void> {
-  await readFigures(db, { budget: BUDGET, callsPerMinute: 2_000, jobs: [] })
+  await readFigures(db, { budget: BUDGET, callsPerMinute: 2_000 })
   await readUnknownPosts(db.sql, QUIET_MS)
   await readProblems(db, 20)
 }

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { pino } from 'pino'
-import { JOBS } from '../../jobs/index.ts'
 import { readConfig } from '../../src/config.ts'
 import { openDatabase } from '../../src/db/database.ts'
 import { liveThrough } from '../../src/demo/month.ts'
@@ -51,7 +50,6 @@ describe('a month that is lived through', () => {
       {
         url: database.url,
         sandbox: { url: sandbox.url, login: 'sandbox', password: 'sandbox' },
-        jobs: JOBS,
         settings: readConfig({}),
         log: pino({ level: 'silent' }),
         signal: new AbortController().signal,

@@ -144,12 +144,7 @@ describe('old rows are not read', () => {
     })
 
   const questions: Readonly<Record<string, (db: Database) => Promise<unknown>>> = {
-    figures: (db) =>
-      readFigures(db, {
-        budget: world.settings.budget,
-        callsPerMinute: 2000,
-        jobs: JOBS.map(({ name }) => name),
-      }),
+    figures: (db) => readFigures(db, world.settings),
     'last runs': readLastRuns,
     'open work': readOpenWork,
     problems: (db) => readProblems(db, 20),

@@ -19,11 +19,8 @@ import { createPlanning } from '../support/planning.ts'
 import { buy, collect, watchKeywords } from '../support/stages.ts'
 import { createWorld } from '../support/world.ts'
 
-const JOBS = ['track', 'collect']
 const log = pino({ level: 'silent' })
 const world = lasting(createWorld)
-
-const settings = () => ({ ...world.settings, jobs: JOBS })
 
 /** The value of a line of the text; undefined when it is not there. */
 const readValue = (text: string, name: string): string | undefined =>
@@ -65,7 +62,7 @@ function readManual(): string {
 
 describe('the metrics', () => {
   test('follow the work from due to stored, with its money', async () => {
-    const metrics = createMetrics(world.db, settings(), 0)
+    const metrics = createMetrics(world.db, world.settings, 0)
     await metrics.read()
     await watchKeywords(world, ['yoga', 'pilates'], { depth: 100 })
     const due = { unplanned_slots: '2', due_slots: '2', account_balance_usd: undefined }
@@ -93,7 +90,7 @@ describe('the metrics', () => {
   test('of a project that is deleted end', async (t) => {
     const planning = await createPlanning()
     t.after(() => planning.drop())
-    const metrics = createMetrics(planning.db, settings(), 0)
+    const metrics = createMetrics(planning.db, world.settings, 0)
     const countSeries = async () => (await metrics.render()).match(/\{.*project="gone".*\}/g)?.length ?? 0
     await planning.watch('gone', ['yoga'])
     await planning.setBudget('gone', { dailyMicros: 5_000_000 })
@@ -109,7 +106,7 @@ describe('the metrics', () => {
     await world.db.sql`
       insert into job_run (job, slot, state, ended_at) values ('track', clock_timestamp(), 'done',
         clock_timestamp())`
-    const shapes = readShapes(await createMetrics(world.db, settings(), 0).render())
+    const shapes = readShapes(await createMetrics(world.db, world.settings, 0).render())
     assert.deepEqual(shapes.get('storerank_job_last_success_timestamp_seconds')?.labels, ['job_name'])
     for (const [name, { labels }] of shapes)
       for (const label of ['job', 'instance']) assert.ok(!labels.includes(label), name)
@@ -123,7 +120,7 @@ describe('the metrics', () => {
   })
 
   test('keep their names and types, and are all told of here', async () => {
-    const shapes = readShapes(await createMetrics(world.db, settings(), 0).render())
+    const shapes = readShapes(await createMetrics(world.db, world.settings, 0).render())
     const gauges = `
       account_balance_usd budget_allowed_usd budget_cut_slots budget_used_usd build_info
       calls_last_minute calls_per_minute_allowed database_pool_waiting
@@ -142,20 +139,20 @@ describe('the metrics', () => {
   })
 
   test('say which version they are of, and of one run nothing of its process', async () => {
-    const text = await createMetrics(world.db, { ...settings(), isOneRun: true }, 0).render()
+    const text = await createMetrics(world.db, { ...world.settings, isOneRun: true }, 0).render()
     assert.match(text, /^storerank_build_info\{version="\d+\.\d+\.\d+",schema="\d+-[0-9a-f]{12}"\} 1$/m)
     assert.doesNotMatch(text, /^(process|nodejs)_/m)
   })
 
   test('are read once, however many ask', async () => {
-    const metrics = createMetrics(world.db, settings())
+    const metrics = createMetrics(world.db, world.settings)
     const [one, other] = await Promise.all([metrics.read(), metrics.read()])
     assert.equal(one, other)
     assert.equal(await metrics.read(), one)
   })
 
   test('count every result since the process began, in as many pieces as it takes', async () => {
-    const metrics = createMetrics(world.db, settings(), 0)
+    const metrics = createMetrics(world.db, world.settings, 0)
     await metrics.read()
     await world.db.sql`
       insert into task (target_id, slot, slot_ends_at, state, priority, estimate_micros, payers, ended_at)
@@ -166,8 +163,8 @@ describe('the metrics', () => {
   })
 
   test('count a result once that commits after a later one, and do not wait for ever', async () => {
-    const patient = createMetrics(world.db, settings(), 0)
-    const hasty = createMetrics(world.db, settings(), 0, undefined, 0)
+    const patient = createMetrics(world.db, world.settings, 0)
+    const hasty = createMetrics(world.db, world.settings, 0, undefined, 0)
     await patient.read()
     await hasty.read()
     const count = async (metrics: Metrics) =>
@@ -189,7 +186,7 @@ describe('the metrics', () => {
   })
 
   test('tell of tasks on which the books differ, and not of what other programs buy', async () => {
-    const metrics = createMetrics(world.db, settings(), 0)
+    const metrics = createMetrics(world.db, world.settings, 0)
     const { sql } = world.db
     await sql`
       insert into audit_difference (service_id, kind, posted_at, task_id) values
@@ -207,7 +204,7 @@ describe('the metrics', () => {
   })
 
   test('count problems of watches and tasks by kind, those of one kind behind none of another', async () => {
-    const metrics = createMetrics(world.db, settings(), 0)
+    const metrics = createMetrics(world.db, world.settings, 0)
     const { sql } = world.db
     await watchKeywords(world, ['chess'], { project: 'disabled' })
     await sql`update project set enabled = false where name = 'disabled'`
@@ -229,7 +226,7 @@ describe('the metrics', () => {
   })
 
   test('do not wait for a database that hangs, and do not ask it twice', async () => {
-    const metrics = createMetrics(world.db, settings(), 0, 200)
+    const metrics = createMetrics(world.db, world.settings, 0, 200)
     await world.openRunner().then(({ context: { db } }) =>
       db.begin(async (tx) => {
         await tx`lock table account_usage`
@@ -247,7 +244,7 @@ describe('the metrics', () => {
 
   test('say that the database is away, and nothing of it that is not known', async () => {
     const nowhere = openDatabase('postgres://nobody:x@127.0.0.1:9/nothing')
-    const metrics = createMetrics(nowhere, settings(), 0)
+    const metrics = createMetrics(nowhere, world.settings, 0)
     assertShown(await metrics.render(), { database_up: '0', due_slots: undefined })
     await nowhere.close()
   })
@@ -256,7 +253,7 @@ describe('the metrics', () => {
 describe('the address of operators', () => {
   test('answers whether the process works and can work, and nothing else', async (t) => {
     let lookedMs = 0
-    const metrics = createMetrics(world.db, settings())
+    const metrics = createMetrics(world.db, world.settings)
     const server = await startMonitorServer(
       {
         metrics,

@@ -156,7 +156,7 @@ test('status reads each planned task once, while the tables have no statistics a
   await db.sql`vacuum task`
   const before = await countTasksRead(db)
   const budget = { maxDayMicros: 1_000_000_000, maxMonthMicros: null, maxRunMicros: null }
-  const { work } = await readFigures(db, { budget, callsPerMinute: 2_000, jobs: [] })
+  const { work } = await readFigures(db, { budget, callsPerMinute: 2_000 })
   await readProblems(db, 20)
   const read = (await countTasksRead(db)) - before
   assert.equal(work.planned.count, PLANNED)

@@ -108,7 +108,7 @@ describe('what an operator is told', () => {
     await db.sql`insert into job_run (job, slot, state, runner, started_at, ended_at)
       values ('track', now(), 'done', 'test', now(), now())`
   })
-  const readMetrics = () => createMetrics(db, { ...SETTINGS, jobs: ['track'] }, 0).render()
+  const readMetrics = () => createMetrics(db, SETTINGS, 0).render()
   const readPanel = async () =>
     (await readProblemsPanel(db.url)).map(({ about, kind, message }) => `${about} ${kind}: ${message}`)
 

@@ -62,7 +62,7 @@ test('of more posts than a sweep looks at, the oldest are enqueued, and those it
 
 test('what the service refuses for money is told until it is taken, and with the remedy', async () => {
   const look = async () => {
-    const { work } = await readFigures(world.db, { budget: NO_BUDGET, callsPerMinute: 2000, jobs: [] })
+    const { work } = await readFigures(world.db, { budget: NO_BUDGET, callsPerMinute: 2000 })
     const [row] = await world.db.sql<{ count: number; message: string | null }[]>`
       select count, message from open_work where kind = 'refused_task'`
     assert.equal(row?.count, work.refused_task.count)

@@ -147,7 +147,7 @@ describe('one file is enough', () => {
     const { openDatabase } = await import(new URL('../db/database.ts', main).href)
     const db = openDatabase(database.url)
     const budget = { maxDayMicros: null, maxMonthMicros: null, maxRunMicros: null }
-    const text: string = await createMetrics(db, { budget, callsPerMinute: 60, jobs: [] }).render()
+    const text: string = await createMetrics(db, { budget, callsPerMinute: 60 }).render()
     await db.close()
     assert.match(text, /^# HELP storerank_open_kinds Kinds of open work\.$/m)
     assert.match(text, /^storerank_troubles\{kind="nothing_open"\} 1$/m)

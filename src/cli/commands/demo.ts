@@ -2,7 +2,6 @@
 import { rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { JOBS } from '../../../jobs/index.ts'
 import { type Database, openDatabase } from '../../db/database.ts'
 import { migrate } from '../../db/migrate.ts'
 import { oneRow } from '../../db/one-row.ts'
@@ -75,7 +74,7 @@ async function live(
   const settings = { ...config, reports: null }
   try {
     progress.phase('living through the month')
-    await liveThrough({ url, sandbox: named, jobs: JOBS, settings, log, signal }, story, (index) => {
+    await liveThrough({ url, sandbox: named, settings, log, signal }, story, (index) => {
       const done = Math.round((BAR_CELLS * index) / story.length)
       const bar = `${'█'.repeat(done)}${'░'.repeat(BAR_CELLS - done)}`
       const day = story[index]?.day ?? ''

@@ -76,7 +76,10 @@ async function runOnce(
   const progress = createProgress(context)
   let metrics: Metrics | null = null
   try {
-    if (file !== undefined) metrics = (await import('../monitor.ts')).openMetrics(session.job, true)
+    if (file !== undefined) {
+      const { createMetrics } = await import('../../monitor/metrics.ts')
+      metrics = createMetrics(session.db, { ...context.config, isOneRun: true }, 0)
+    }
     // Results are counted from here on.
     await metrics?.read()
     return jobs.length > 0

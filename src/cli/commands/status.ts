@@ -6,7 +6,6 @@ import type { Database } from '../../db/database.ts'
 import { describeHolder, readLockHolders } from '../../db/lock-holder.ts'
 import { UnavailableError } from '../../errors.ts'
 import { redactSecrets } from '../../log.ts'
-import type { MonitorSettings } from '../../monitor/figure.ts'
 import { findTroubles, readFigures } from '../../monitor/figures.ts'
 import { readOutstanding } from '../../queue/cycle.ts'
 import { listNextTicks } from '../../queue/scheduler.ts'
@@ -58,7 +57,7 @@ export async function checkStatus(
   const over = new AbortController()
   const look = withDatabase(context, async ({ db }) => {
     looked.db = db
-    const troubles = findTroubles(await readFigures(db, monitorSettings(context)))
+    const troubles = findTroubles(await readFigures(db, context.config))
     return {
       data: { troubles },
       parts: troubles.map(({ kind, message }) => `${kind}: ${message}`),
@@ -98,7 +97,7 @@ async function failWhenLate(
 type Status = Awaited<ReturnType<typeof readStatus>>
 
 async function readStatus(db: Database, context: CommandContext) {
-  const figures = await readFigures(db, monitorSettings(context))
+  const figures = await readFigures(db, context.config)
   return {
     troubles: findTroubles(figures),
     runs: await readLastRuns(db),
@@ -109,10 +108,6 @@ async function readStatus(db: Database, context: CommandContext) {
     problems: await readProblems(db, PROBLEMS_SHOWN),
     nextTicks: listNextTicks(JOBS),
   }
-}
-
-function monitorSettings({ config: { budget, callsPerMinute } }: CommandContext): MonitorSettings {
-  return { budget, callsPerMinute, jobs: JOBS.map((job) => job.name) }
 }
 
 /** The words for a budget may change; a program goes by `setBy`, `project` and `period`. */

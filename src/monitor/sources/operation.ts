@@ -1,4 +1,5 @@
 /** The server, the service, the jobs and the queue, and what alerts cannot tell. */
+import { JOBS } from '../../../jobs/index.ts'
 import { describeOutage, readPostingOutage, readServiceTroubles } from '../../account/service-status.ts'
 import { describeLostTables } from '../../db/requirements.ts'
 import { describeOtherWriters } from '../../db/roles.ts'
@@ -70,10 +71,10 @@ interface JobLine {
 }
 
 export const jobs = source<readonly JobLine[]>({
-  read: ({ db: { sql }, settings }) => sql<JobLine[]>`
+  read: ({ db: { sql } }) => sql<JobLine[]>`
     select j.job, last.state, last.at, last.error, success.at as "lastSuccessAt", day.done, day.failed,
       day.missed
-    from unnest(${[...settings.jobs]}::text[]) with ordinality as j (job, place)
+    from unnest(${JOBS.map(({ name }) => name)}::text[]) with ordinality as j (job, place)
     left join lateral (
       select r.state, coalesce(r.ended_at, r.started_at, r.slot) as at, r.error from job_run r
       where r.job = j.job and r.state in ('done', 'failed') order by r.slot desc limit 1

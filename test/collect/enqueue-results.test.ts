@@ -257,7 +257,7 @@ describe('a task that no list named in time', () => {
     const told = await world.db.sql<
       { subject: string }[]
     >`select subject from task_problem where kind = 'overdue'`
-    const figures = await readFigures(world.db, { ...world.settings, jobs: [] })
+    const figures = await readFigures(world.db, world.settings)
     const troubles = findTroubles(figures).filter(({ kind }) => kind === 'overdue')
     assert.equal(figures.work.overdue.count, open?.count)
     return {

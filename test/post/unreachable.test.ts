@@ -1,7 +1,6 @@
 /** While the service cannot be reached nothing is posted, and what waits says why. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { JOBS } from '../../jobs/index.ts'
 import { AccountError, UnavailableError } from '../../src/errors.ts'
 import { findTroubles, readFigures } from '../../src/monitor/figures.ts'
 import { lasting } from '../support/lasting.ts'
@@ -11,9 +10,7 @@ import { planPost, replaceCalls, work } from './posting.ts'
 const world = lasting(createWorld)
 
 async function findNotPosted(): Promise<string[]> {
-  const { budget, callsPerMinute } = world.settings
-  const jobs = JOBS.map(({ name }) => name)
-  const troubles = findTroubles(await readFigures(world.db, { budget, callsPerMinute, jobs }))
+  const troubles = findTroubles(await readFigures(world.db, world.settings))
   return troubles.filter(({ kind }) => kind === 'not_posted').map(({ message }) => message)
 }
 

@@ -4,7 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { findJob, JOBS } from '../../../jobs/index.ts'
 import { readWrongClock } from '../../ledger/lock.ts'
 import { countSendingPosts } from '../../ledger/release.ts'
-import type { Metrics } from '../../monitor/metrics.ts'
+import { sendHeartbeat } from '../../monitor/heartbeat.ts'
+import { createMetrics, renderNoFigures } from '../../monitor/metrics.ts'
 import { type CycleResult, readOutstanding, runCycle, waitForDeliveries } from '../../queue/cycle.ts'
 import { BUSY, executeJob, type PhaseWords } from '../../queue/job.ts'
 import { startRunner } from '../../queue/runner.ts'
@@ -59,8 +60,7 @@ async function runAndTell(
   const context = isQuiet ? { ...caller, log: caller.log.child({}, { level: 'warn' }) } : caller
   const ended = await runOnce(jobs, given, context)
   const { heartbeatUrl, proxy } = context.config
-  if (!ended.exitCode && heartbeatUrl !== null)
-    await (await import('../../monitor/heartbeat.ts')).sendHeartbeat(heartbeatUrl, context.log, proxy)
+  if (!ended.exitCode && heartbeatUrl !== null) await sendHeartbeat(heartbeatUrl, context.log, proxy)
   return ended
 }
 
@@ -74,12 +74,9 @@ async function runOnce(
     throw error
   })
   const progress = createProgress(context)
-  let metrics: Metrics | null = null
+  const metrics =
+    file === undefined ? null : createMetrics(session.db, { ...context.config, isOneRun: true }, 0)
   try {
-    if (file !== undefined) {
-      const { createMetrics } = await import('../../monitor/metrics.ts')
-      metrics = createMetrics(session.db, { ...context.config, isOneRun: true }, 0)
-    }
     // Results are counted from here on.
     await metrics?.read()
     return jobs.length > 0
@@ -104,7 +101,6 @@ async function runOnce(
 /** A run that cannot begin has no figures, and those of an earlier one would look like its own. */
 async function writeNoFigures(file: string, { log }: CommandContext): Promise<void> {
   try {
-    const { renderNoFigures } = await import('../../monitor/metrics.ts')
     await writeFigures(file, await renderNoFigures())
   } catch (err) {
     log.error({ err }, 'the file of metrics cannot be written')

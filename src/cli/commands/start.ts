@@ -4,19 +4,24 @@ import { JOBS } from '../../../jobs/index.ts'
 import type { Receiver } from '../../collect/receiver.ts'
 import { ConfigurationError } from '../../errors.ts'
 import { formatInstant } from '../../instant.ts'
-import { probeHealth } from '../../monitor/probes.ts'
+import { sendHeartbeat } from '../../monitor/heartbeat.ts'
+import { createMetrics } from '../../monitor/metrics.ts'
+import { probeDatabase, probeHealth, probePlan } from '../../monitor/probes.ts'
+import { startMonitorServer } from '../../monitor/server.ts'
+import type { JobContext } from '../../queue/job.ts'
 import { listen, type Runner, startRunner } from '../../queue/runner.ts'
 import { listNextTicks, startScheduler } from '../../queue/scheduler.ts'
 import { readBusinessTime, readPaidSince } from '../../report/money.ts'
 import { readNextDue } from '../../report/ranks.ts'
+import type { Secret } from '../../secret.ts'
 import { type CommandContext, command, option } from '../command.ts'
-import type { Monitor } from '../monitor.ts'
 import { listenAddress } from '../option-values.ts'
 import { describeWork } from '../run-report.ts'
 import { startWatchdog } from '../systemd.ts'
 import { openWorkSession, type WorkSession } from '../work-session.ts'
 
 const REPORT_EVERY_MS = 60_000
+const BEAT_EVERY_MS = 60_000
 
 export const start = command({
   group: 'Measure',
@@ -42,7 +47,7 @@ export const start = command({
     const stopping = new AbortController()
     const session = await openWorkSession({ ...context, signal: AbortSignal.any([signal, stopping.signal]) })
     let receiver: Receiver | null = null
-    let monitor: Monitor | null = null
+    let monitor: Awaited<ReturnType<typeof startMonitor>> | null = null
     try {
       explainStandIns(session, context)
       receiver = await listen(session.job, address ?? null)
@@ -50,10 +55,7 @@ export const start = command({
       const scheduler = await startScheduler(session.job, JOBS)
       sinceLookMs = scheduler.sinceLookMs
       await tellSchedule(session, context)
-      if (config.operationsListen !== null || config.heartbeatUrl !== null) {
-        const { startMonitor } = await import('../monitor.ts')
-        monitor = await startMonitor(session.job, context, scheduler.sinceLookMs)
-      }
+      monitor = await startMonitor(session.job, context, scheduler.sinceLookMs)
       using _reports = await startWorkReports(session, runner, context)
       if (!signal.aborted) await Promise.race([once(signal, 'abort'), scheduler.ended])
       log.info('stopping: no new work, what is in flight is finished')
@@ -69,6 +71,38 @@ export const start = command({
     return 0
   },
 })
+
+/**
+ * What operators are told: an address to ask, and a heartbeat.
+ * @param sinceLookMs how long ago the scheduler looked which jobs are due
+ * @param beatEveryMs for tests: a shorter pause between two heartbeats
+ * @throws ConfigurationError or UnavailableError when it cannot listen on OPERATIONS_LISTEN
+ */
+export async function startMonitor(
+  job: JobContext,
+  { config, log }: Pick<CommandContext, 'config' | 'log'>,
+  sinceLookMs: () => number,
+  beatEveryMs = BEAT_EVERY_MS,
+) {
+  const isHealthy = probeHealth(sinceLookMs)
+  const isReady = probeDatabase(job.db)
+  const isPlanned = probePlan(job.db)
+  const { operationsListen, heartbeatUrl, proxy } = config
+  const tells = () => ({ metrics: createMetrics(job.db, job.settings), sinceLookMs, isReady, log })
+  const server = operationsListen && (await startMonitorServer(tells(), operationsListen))
+  if (server !== null) log.info({ ...server.address }, 'answering operators: /healthz, /readyz, /metrics')
+  const beat = async (url: Secret) => {
+    for (const isWell of [isHealthy, isReady, isPlanned]) if ((await isWell()) !== null) return
+    await sendHeartbeat(url, log, proxy)
+  }
+  const beats = heartbeatUrl && setInterval(beat, beatEveryMs, heartbeatUrl)
+  return {
+    close: async () => {
+      clearInterval(beats ?? undefined)
+      await server?.close()
+    },
+  }
+}
 
 /** In a pipe the schedule of each job, on a terminal what a person waits for. */
 async function tellSchedule({ db }: WorkSession, { log, stderr, isTerminal }: CommandContext): Promise<void> {

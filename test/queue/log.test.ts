@@ -11,7 +11,7 @@ import { listen, startRunner } from '../../src/queue/runner.ts'
 import { Secret } from '../../src/secret.ts'
 import { range, rowOf, withHistory } from '../audit/auditing.ts'
 import { buyTasks } from '../collect/receiving.ts'
-import { countStates, readOwnBooks, replaceCalls } from '../post/posting.ts'
+import { answered, answerOf, countStates, readOwnBooks, replaceCalls } from '../post/posting.ts'
 import { buy, watchKeywords } from '../support/stages.ts'
 import { createWorld, until, type World } from '../support/world.ts'
 
@@ -74,17 +74,8 @@ test(
   async (t) => {
     const { world, context, find } = await openLogged(t)
     const client = replaceCalls(world.client, {
-      postTasks: async (_store, _fn, tasks) => ({
-        kind: 'answered',
-        statusCode: 20000,
-        answers: tasks.map(({ tag }) => ({
-          tag,
-          serviceId: null,
-          statusCode: 40501,
-          message: "Invalid Field: 'keyword'.",
-          costMicros: 0,
-        })),
-      }),
+      postTasks: async (_store, _fn, tasks) =>
+        answered(tasks.map(({ tag = '' }) => answerOf(tag, 40501, "Invalid Field: 'keyword'."))),
     })
     await watchKeywords(
       world,
@@ -107,17 +98,8 @@ test(
 test('a result that is rejected has a line with its ids', async (t) => {
   const { world, context, find } = await openLogged(t)
   const client = replaceCalls(world.client, {
-    postTasks: async (_store, _fn, tasks) => ({
-      kind: 'answered',
-      statusCode: 20000,
-      answers: tasks.map(({ tag }) => ({
-        tag,
-        serviceId: 'first',
-        statusCode: 20100,
-        message: 'Task Created.',
-        costMicros: 1200,
-      })),
-    }),
+    postTasks: async (_store, _fn, tasks) =>
+      answered(tasks.map(({ tag = '' }) => answerOf(tag, 20100, 'Task Created.', 'first'))),
     getResult: async (_, read = (outcome) => outcome as never) =>
       read({
         kind: 'done',

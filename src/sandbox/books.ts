@@ -1,6 +1,6 @@
 /**
- * The account's books: an append-only file of JSON lines, one writer at a time. What was flushed survives the
- * process; a last line torn by a crash is cut off, because its call was never answered.
+ * The account's books: an append-only file of JSON lines, one writer at a time. A last line torn by a crash is
+ * cut off, because its call was never answered.
  */
 
 import { appendFileSync, closeSync, existsSync, ftruncateSync, openSync, readFileSync } from 'node:fs'
@@ -63,10 +63,8 @@ export type Entry =
   | { kind: 'resent'; id: string }
 
 export type Books = {
-  /** Adds an entry, which reaches the file with the next flush, or when the current work yields. */
+  /** Adds an entry to the file; returns when the operating system has it. */
   append(entry: Entry): void
-  /** Puts everything appended into the file; returns when the operating system has it. */
-  flush(): void
   close(): void
 }
 
@@ -117,25 +115,14 @@ const replayFile = (file: string, replay: (entry: Entry) => void): number => {
  * the process. Throws StateInUseError when they are open elsewhere, and on a bad line in the middle.
  */
 export const openBooks = (file: string | undefined, replay: (entry: Entry) => void): Books => {
-  if (file === undefined) return { append: () => {}, flush: () => {}, close: () => {} }
+  if (file === undefined) return { append: () => {}, close: () => {} }
   const unlock = takeLock(`${file}.lock`)
   const length = existsSync(file) ? replayFile(file, replay) : 0
   const descriptor = openSync(file, 'a', 0o600)
   ftruncateSync(descriptor, length)
-  let pending: string[] = []
-  const flush = () => {
-    const lines = pending.join('')
-    pending = []
-    if (lines !== '') appendFileSync(descriptor, lines)
-  }
   return {
-    append: (entry) => {
-      if (pending.length === 0) setImmediate(flush)
-      pending.push(`${JSON.stringify(entry)}\n`)
-    },
-    flush,
+    append: (entry) => appendFileSync(descriptor, `${JSON.stringify(entry)}\n`),
     close: () => {
-      flush()
       closeSync(descriptor)
       unlock()
     },

@@ -6,12 +6,11 @@
 import { readFileSync } from 'node:fs'
 import { parse } from 'csv-parse/sync'
 import { z } from 'zod'
-import { ANCHORS, type Anchor } from './anchors.ts'
 import { type AppEvents, eventsByApp, type StoreEvent, WHOLE_STORE } from './events.ts'
 import { fraction, hashText, mix, pick } from './hash.ts'
 import { tokenize } from './keyword.ts'
 import type { Store } from './offers.ts'
-import { COMPANY_ENDS, inventName, TITLE_ENDS, TOPICS, type Topic } from './words.ts'
+import { ANCHORS, type Anchor, COMPANY_ENDS, inventName, TITLE_ENDS, TOPICS, type Topic } from './words.ts'
 
 /** One app of a store. `hash` is its own noise, `popularity` between 0 and 1. */
 export type App = {

@@ -1,15 +1,13 @@
 /** The endpoints of the service: one row each, with what it answers. The server adds HTTP and the limits. */
 
-import type { CountedRoute, WindowName } from './calls.ts'
-import { CATEGORIES, listListingCategories } from './categories.ts'
-import type { Code } from './codes.ts'
-import { invalidField, isRecord, type TaskAnswer } from './envelope.ts'
+import type { WindowName } from './account.ts'
+import { type Code, invalidField, isRecord, type TaskAnswer } from './envelope.ts'
 import { fetchTask, listReady } from './fetching.ts'
 import { searchListings } from './listings.ts'
 import { listFailures, listIds } from './lists.ts'
-import { listLanguages, listLocations } from './locations.ts'
 import { basePath, type Offer, STORES, type Store, segmentOf } from './offers.ts'
 import { buildTaskTaker } from './posting.ts'
+import { CATEGORIES, listLanguages, listListingCategories, placesOf } from './reference.ts'
 import type { Service } from './service.ts'
 import { showStatus, showUserData } from './user-data.ts'
 import { resendWebhooks, type Webhooks } from './webhooks.ts'
@@ -17,17 +15,20 @@ import { resendWebhooks, type Webhooks } from './webhooks.ts'
 /** One call: parameters of the path, `body` read from JSON, and the address that was called. */
 type Call = { id: string; country: string; body: unknown; nowMs: number; origin: string }
 type Answer = (call: Call) => TaskAnswer[]
-export type Endpoint = CountedRoute & { method: 'GET' | 'POST'; path: string; answer: Answer }
+/** `countAs` is its name in the statistics, `window` the limit that it has beside that of all calls. */
+export type Endpoint = {
+  method: 'GET' | 'POST'
+  path: string
+  countAs: string
+  window: WindowName | undefined
+  answer: Answer
+}
 
 const row =
   (method: Endpoint['method']) =>
-  (path: string, countAs: string, answer: Answer, window?: WindowName): Endpoint => ({
-    method,
-    path,
-    countAs,
-    answer,
-    window,
-  })
+  (path: string, countAs: string, answer: Answer, window?: WindowName): Endpoint => {
+    return { method, path, countAs, answer, window }
+  }
 const [get, post] = [row('GET'), row('POST')]
 
 /** Refuses a whole call with a status code of its own. */
@@ -93,7 +94,7 @@ const referenceEndpoints = ({ deviations, makeId }: Service, store: Store): Endp
   const hasListings = store === 'android_store' || deviations.has('endpoints')
   const records: Record<string, readonly unknown[]> = {
     languages: listLanguages(store, deviations),
-    locations: listLocations(store, deviations),
+    locations: placesOf(store, deviations).list,
     categories: [{ categories: CATEGORIES[store] }],
     ...(hasListings && { 'app_listings/categories': listListingCategories(store) }),
   }
@@ -111,8 +112,8 @@ const soldEndpoints = (service: Service): Endpoint[] => {
   const se = segmentOf('android_store', deviations)
   return [
     get(`/v3/app_data/${se}/locations/:country`, 'locations', ({ country, nowMs }) => {
-      const places = listLocations('android_store', deviations)
-      const result = places.filter((place) => place.country_iso_code === country.toUpperCase())
+      const { list } = placesOf('android_store', deviations)
+      const result = list.filter((place) => place.country_iso_code === country.toUpperCase())
       const data = { api: 'app_data', function: 'locations', se, country }
       const said = result.length > 0 ? { code: 20000 as const, result } : invalidField('country')
       return [{ id: makeId(nowMs, 'locations'), ...said, data }]
@@ -128,12 +129,22 @@ const soldEndpoints = (service: Service): Endpoint[] => {
 }
 
 const accountEndpoints = (service: Service, webhooks: Webhooks): Endpoint[] => {
-  const appendix = (name: string, nowMs: number, result: readonly unknown[]): TaskAnswer[] => [
-    { id: service.makeId(nowMs, name), code: 20000, data: { api: 'appendix', function: name }, result },
-  ]
+  const { deviations, envelope, faults, makeId } = service
+  const appendix = (name: string, list: (nowMs: number) => readonly unknown[], countAs = name) =>
+    get(
+      `/v3/appendix/${name}`,
+      countAs,
+      ({ nowMs }) => {
+        const data = { api: 'appendix', function: name }
+        return [{ id: makeId(nowMs, name), code: 20000, data, result: list(nowMs) }]
+      },
+      name === 'status' ? 'status' : undefined,
+    )
+  const listCodes = () =>
+    Object.entries(envelope.codes.list).map(([code, message]) => ({ code: Number(code), message }))
   return [
-    post('/v3/app_data/errors', 'errors', ({ body, nowMs, origin }) => [
-      listFailures({ service, body: requireOne(body), nowMs, origin }),
+    post('/v3/app_data/errors', 'errors', ({ body, ...call }) => [
+      listFailures({ ...call, service, body: requireOne(body) }),
     ]),
     post('/v3/appendix/webhook_resend', 'webhook_resend', ({ body, nowMs }) =>
       resendWebhooks(service, webhooks, requireTasks(body), nowMs),
@@ -141,32 +152,17 @@ const accountEndpoints = (service: Service, webhooks: Webhooks): Endpoint[] => {
     post(
       '/v3/app_data/id_list',
       'id_list',
-      ({ body, nowMs, origin }) => {
+      ({ body, ...call }) => {
         const query = misread(service, requireOne(body))
-        return [shorten(service, 'id_list', listIds({ service, body: query, nowMs, origin }))]
+        return [shorten(service, 'id_list', listIds({ ...call, service, body: query }))]
       },
       'idLists',
     ),
-    get('/v3/appendix/user_data', 'user_data', ({ nowMs }) =>
-      appendix('user_data', nowMs, [showUserData(service, nowMs)]),
+    appendix('user_data', (nowMs) => [showUserData(service, nowMs)]),
+    appendix('status', (nowMs) =>
+      showStatus(faults.settings.status, webhooks.longestWaitMs(nowMs), deviations),
     ),
-    get(
-      '/v3/appendix/status',
-      'status',
-      ({ nowMs }) => {
-        const said = service.faults.settings.status
-        return appendix('status', nowMs, showStatus(said, webhooks.longestWaitMs(nowMs), service.deviations))
-      },
-      'status',
-    ),
-    get('/v3/appendix/errors', 'appendix_errors', ({ nowMs }) => {
-      const codes = Object.entries(service.envelope.codes.list)
-      return appendix(
-        'errors',
-        nowMs,
-        codes.map(([code, message]) => ({ code: Number(code), message })),
-      )
-    }),
+    appendix('errors', listCodes, 'appendix_errors'),
   ]
 }
 

@@ -4,8 +4,11 @@
  * id_list has it.
  */
 
+import { setTimeout as delay } from 'node:timers/promises'
+import type { FastifyReply } from 'fastify'
 import { z } from 'zod'
-import { fraction, hashText, mix } from './hash.ts'
+import { type Code, isRecord, type TaskAnswer } from './envelope.ts'
+import { fraction, hashText, mix, pick } from './hash.ts'
 import { MINUTE_MS } from './timestamp.ts'
 
 /** Faults of a whole call, in the order in which they strike: the first one wins. */
@@ -58,7 +61,7 @@ const FAULTS = {
   dearTask: 'A task costs ten times what the price list says.',
 }
 export type FaultKind = keyof typeof FAULTS
-export type CallFault = keyof typeof CALL_FAULTS
+type CallFault = keyof typeof CALL_FAULTS
 
 const CALL_KINDS = Object.keys(CALL_FAULTS) as readonly CallFault[]
 export const FAULT_KINDS = Object.keys(FAULTS) as readonly FaultKind[]
@@ -126,7 +129,7 @@ const BURST_MS = 5 * MINUTE_MS
 const JUMPED_AT_MOST_MS = MINUTE_MS
 
 /** What happens to a call. `noise` is its own. */
-export type Trouble = { kind: CallFault; when: 'before' | 'after'; ms: number; noise: number }
+type Trouble = { kind: CallFault; when: 'before' | 'after'; ms: number; noise: number }
 
 /** Reads `http500=0.05,slow=0.1`, `all=0.05`, or the JSON of FaultSettings. Throws on anything else. */
 export const parseFaults = (text: string): FaultSettings => {
@@ -218,4 +221,129 @@ export class Faults {
   #noise(kind: FaultKind, count: number): number {
     return mix(mix(this.#seed, hashText(kind)), count)
   }
+}
+
+// How a call that is struck is answered, down to what happens to its socket.
+
+const INTERNAL_CODES: readonly Code[] = [50000, 50301, 50401]
+const GATEWAY_PAGE = '<html><head><title>502 Bad Gateway</title></head><body>nginx</body></html>'
+
+/** Sends a body of JSON. */
+export const sendJson = (reply: FastifyReply, body: string, httpStatus = 200) =>
+  reply.code(httpStatus).header('content-type', 'application/json; charset=utf-8').send(body)
+
+const sendHalf = (reply: FastifyReply, body: string) => {
+  const bytes = Buffer.from(body)
+  reply.hijack()
+  reply.raw.writeHead(200, { 'content-type': 'application/json', 'content-length': bytes.length })
+  reply.raw.write(bytes.subarray(0, bytes.length / 2), () => reply.raw.destroy())
+  return reply
+}
+
+const cut = (reply: FastifyReply, end: 'destroy' | 'resetAndDestroy') => {
+  reply.hijack()
+  reply.raw.socket?.[end]()
+  return reply
+}
+
+/** `work` gives the body that the call should get, `refuse` one that refuses it; `closing` ends waiting. */
+export const answerInTrouble = async (
+  { kind, when, ms, noise }: Trouble,
+  reply: FastifyReply,
+  { work, refuse, closing }: { work: () => string; refuse: (code: Code) => string; closing: AbortSignal },
+): Promise<FastifyReply> => {
+  let body = when === 'after' ? work() : ''
+  if (kind === 'slow') {
+    await delay(ms, undefined, { ref: false, signal: closing }).catch(() => {})
+    if (closing.aborted) return cut(reply, 'destroy')
+    if (when === 'before') body = work()
+  }
+  const senders: Record<typeof kind, () => FastifyReply> = {
+    reset: () => cut(reply, 'resetAndDestroy'),
+    lost: () => cut(reply, 'destroy'),
+    http500: () => sendJson(reply, refuse(50000), 500),
+    internalCode: () => sendJson(reply, refuse(pick(INTERNAL_CODES, noise >>> 1))),
+    tasksNull: () => sendJson(reply, refuse(20000)),
+    rateLimit: () => sendJson(reply, refuse(40202)),
+    paymentRequired: () => sendJson(reply, refuse(40200), 402),
+    halfBody: () => sendHalf(reply, body),
+    notJson: () => reply.code(200).header('content-type', 'text/html').send(GATEWAY_PAGE),
+    slow: () => sendJson(reply, body),
+  }
+  return senders[kind]()
+}
+
+// Answers that are not true.
+
+/** Names of each store that its fields begin with. */
+const TWINS = [
+  ['ios_store', 'android_store'],
+  ['apple', 'google'],
+  ['app_store', 'google_play'],
+] as const
+
+const ofOtherStore = (said: unknown): string => {
+  const pairs = TWINS.flatMap(([one, other]) => [[one, other] as const, [other, one] as const])
+  const [own = '', twin = ''] = pairs.find(([name]) => String(said).startsWith(name)) ?? []
+  return String(said).replace(own, twin)
+}
+const addLetter = (said: unknown) => `${said}x`
+const addOne = (said: unknown) => Number(said) + 1
+
+type Part = 'data' | 'result'
+/** Of a field, what was not asked for. */
+const UNTRUTHS: readonly (readonly [Part, field: string, other: (said: unknown) => unknown])[] = [
+  ['data', 'tag', () => 'of another program'],
+  ['data', 'keyword', addLetter],
+  ['data', 'app_id', addLetter],
+  ['data', 'location_code', addOne],
+  ['data', 'language_code', addLetter],
+  ['data', 'se', ofOtherStore],
+  ['data', 'function', (said) => (said === 'app_info' ? 'app_reviews' : 'app_info')],
+  ['result', 'se_domain', (said) => `${/^play/.test(String(said)) ? 'apps.apple' : 'play.google'}.com`],
+  ['result', 'keyword', addLetter],
+  ['result', 'app_id', addLetter],
+  ['result', 'location_code', addOne],
+  ['result', 'language_code', addLetter],
+  ['result', 'datetime', () => '2001-01-01 00:00:00 +00:00'],
+]
+
+/** The answer, with another one of its fields, its path, or a second result untrue at each turn. */
+export const sayOther = (answer: TaskAnswer, turn: number): TaskAnswer => {
+  const result = isRecord(answer.result?.[0]) ? answer.result[0] : {}
+  const parts: Readonly<Record<Part, Record<string, unknown>>> = { data: answer.data ?? {}, result }
+  const own = UNTRUTHS.filter(([part, field]) => Object.hasOwn(parts[part], field))
+  const at = turn % (own.length + 2)
+  const untruth = own[at]
+  if (at === own.length) return { ...answer, result: [result, result] }
+  if (untruth === undefined) {
+    const path = ['v3', 'app_data', 'ios_store', 'app_list', 'task_get', 'advanced', answer.id]
+    return { ...answer, path: answer.data.function === 'app_list' ? path.with(3, 'app_info') : path }
+  }
+  const [part, field, other] = untruth
+  const bent = { ...parts[part], [field]: other(parts[part][field]) }
+  return part === 'data' ? { ...answer, data: bent } : { ...answer, result: [bent] }
+}
+
+type Item = Readonly<Record<string, unknown>>
+
+const isOrganic = ({ type }: Item): boolean => String(type).endsWith('_organic')
+
+/** Whether a list has what can be broken. */
+export const canBreak = (items: readonly Item[]): boolean => items.filter(isOrganic).length > 1
+
+/**
+ * A list, in turn without the app of its first rank, with an app of the other store, with a rank far beyond
+ * the depth, and with more than it counts; otherwise it counts what it has.
+ */
+export const breakList = <R extends { items: readonly Item[] }>(result: R, turn: number): R => {
+  const { items } = result
+  const first = items.findIndex(isOrganic)
+  const last = items.findLastIndex(isOrganic)
+  const of = (list: readonly Item[]): R => ({ ...result, items: list, items_count: list.length })
+  if (turn % 4 === 3) return { ...result, items_count: 1 }
+  if (turn % 4 === 0) return of(items.toSpliced(first, 1))
+  const item = items[last] ?? {}
+  if (turn % 4 === 1) return of(items.with(last, { ...item, type: ofOtherStore(item.type) }))
+  return of([...items, { ...item, app_id: `${item.app_id}1`, rank_group: 2000, rank_absolute: 2001 }])
 }

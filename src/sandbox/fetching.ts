@@ -1,13 +1,12 @@
 /** Gives results: the ready list, and the result of one task. */
 
-import type { Code } from './codes.ts'
-import type { TaskAnswer } from './envelope.ts'
+import type { Code, TaskAnswer } from './envelope.ts'
+import { breakList, canBreak, sayOther } from './faults.ts'
 import { type Form, findOffer, type Offer, resultPath } from './offers.ts'
 import { echoTask } from './posting.ts'
 import type { Service } from './service.ts'
 import { messageOf, outcomeOf, stageOf, type Task } from './tasks.ts'
 import { formatTimestamp } from './timestamp.ts'
-import { breakList, canBreak, sayOther } from './untrue.ts'
 
 /** As it is sold, a task enters the ready list so long after it is done. */
 const READY_LAG_MS = 1000

@@ -4,8 +4,8 @@ import type { App, Catalogue } from './catalogue.ts'
 import type { Deviations } from './deviations.ts'
 import { changedText, lastReleaseDay, ratingMoved } from './events.ts'
 import { fraction, hashText, mix, pick } from './hash.ts'
-import { findCountry, findCurrency } from './locations.ts'
 import type { Store } from './offers.ts'
+import { findCountry, findCurrency } from './reference.ts'
 import { DAY_MS, formatTimestamp } from './timestamp.ts'
 
 /** The domains of the invented stores; `.example` belongs to nobody (RFC 2606). */

@@ -5,15 +5,14 @@
 
 import { z } from 'zod'
 import type { App, Catalogue } from './catalogue.ts'
-import { nameCategory } from './categories.ts'
 import type { Deviations } from './deviations.ts'
 import { invalidField, isRecord, type TaskAnswer } from './envelope.ts'
 import { isInStore } from './events.ts'
 import { hashText } from './hash.ts'
 import { tokenize } from './keyword.ts'
-import { MAX_ROWS, MAX_TAG_CHARACTERS } from './limits.ts'
 import { appUrl, SE_DOMAINS, showInfoItem } from './listing.ts'
-import { LISTING_PRICES_MICROS, type Store, segmentOf } from './offers.ts'
+import { LISTING_PRICES_MICROS, MAX_ROWS, MAX_TAG_CHARACTERS, type Store, segmentOf } from './offers.ts'
+import { nameCategory } from './reference.ts'
 import type { Service } from './service.ts'
 import { dayOf, formatTimestamp } from './timestamp.ts'
 

@@ -1,11 +1,9 @@
 /** The lists that take a query: what failed of late, and what was posted within a time. */
 
 import { z } from 'zod'
-import type { Code } from './codes.ts'
 import type { Deviations } from './deviations.ts'
-import { invalidField, isRecord, type TaskAnswer } from './envelope.ts'
-import { MAX_ROWS } from './limits.ts'
-import { findOffer, resultPath, segmentOf, seTypeOf, toUsd } from './offers.ts'
+import { type Code, invalidField, isRecord, type TaskAnswer } from './envelope.ts'
+import { findOffer, MAX_ROWS, resultPath, segmentOf, seTypeOf, toUsd } from './offers.ts'
 import type { Service } from './service.ts'
 import { type FailedDelivery, messageOf, outcomeOf, stageOf, type Task } from './tasks.ts'
 import { DAY_MS, formatTimestamp, monthsBefore, Timestamp } from './timestamp.ts'

@@ -1,4 +1,4 @@
-/** What the service offers: stores, functions, forms of results, depths and prices. */
+/** What the service offers: stores, functions, forms of results, depths, prices and limits. */
 
 import type { Deviations } from './deviations.ts'
 
@@ -91,3 +91,20 @@ export const toUsd = (micros: number): number => micros / 1_000_000
 /** What a task costs for a number of results, which is never less than one billing unit. */
 export const priceTaskMicros = (offer: Offer, priority: Priority, results: number): number =>
   Math.max(1, Math.ceil(results / (offer.depth?.unit ?? 1))) * UNIT_MICROS[offer.function] * priority
+
+// The limits that no option changes (spec: Limits; docs/service.md: Open points).
+
+/** Tasks in one POST; those beyond it are refused with 40006. */
+export const MAX_TASKS_PER_POST = 100
+export const MAX_KEYWORD_CHARACTERS = 700
+export const MAX_TAG_CHARACTERS = 255
+/** Ids in one webhook resend; those beyond it are refused with 40006. */
+export const MAX_IDS_PER_RESEND = 100
+/** Rows of one ready list, one id list and one list of failed tasks. */
+export const MAX_ROWS = 1000
+/** The ready list tells of tasks of this many days. */
+export const READY_LIST_DAYS = 3
+/** Results stay for this many days after completion, by form. */
+export const RETENTION_DAYS = { advanced: 30, html: 7 } as const
+/** Bytes of a request body: 100 tasks with every field at its limit fit. */
+export const MAX_BODY_BYTES = 4_000_000

@@ -2,15 +2,20 @@
 
 import { z } from 'zod'
 import type { PostedTask } from './books.ts'
-import { CATEGORIES } from './categories.ts'
-import { COLLECTIONS } from './charts.ts'
 import type { Deviations } from './deviations.ts'
 import { invalidField, isRecord, type TaskAnswer } from './envelope.ts'
 import { fraction, hashText } from './hash.ts'
 import { decodeKeyword } from './keyword.ts'
-import { MAX_KEYWORD_CHARACTERS, MAX_TAG_CHARACTERS, MAX_TASKS_PER_POST } from './limits.ts'
-import { findLocationByCode, findLocationByName, listLanguages } from './locations.ts'
-import { type Offer, postPath, priceTaskMicros } from './offers.ts'
+import {
+  MAX_KEYWORD_CHARACTERS,
+  MAX_TAG_CHARACTERS,
+  MAX_TASKS_PER_POST,
+  type Offer,
+  postPath,
+  priceTaskMicros,
+} from './offers.ts'
+import { COLLECTIONS } from './ranking.ts'
+import { CATEGORIES, listLanguages, placesOf } from './reference.ts'
 import type { Service } from './service.ts'
 
 /** How many times as much as the list says a dear task costs, and as it cost an answer says that it did. */
@@ -26,7 +31,7 @@ const atMost = (characters: number) => (text: string) => [...text].length <= cha
 /** App ids by store: digits, and Java package names. */
 const APP_ID = { ios_store: /^\d{6,12}$/, android_store: /^[a-zA-Z]\w*(\.[a-zA-Z]\w*)+$/ }
 
-/** The specification takes any word such as topselling_free, and charts.ts says what it holds. */
+/** The specification takes any word such as topselling_free, and ranking.ts says what it holds. */
 const COLLECTION = /^[a-z][a-z0-9_]{0,99}$/
 
 /** The orders of reviews, as they are sold; the first is the default. */
@@ -66,14 +71,15 @@ const shapeOfFunction = ({ store }: Offer, isSold: boolean) => {
 const shapeOfAll = ({ store, depth, forms }: Offer, deviations: Deviations) => {
   const webhook = z.url({ protocol: /^https?$/ }).optional()
   const languages = listLanguages(store, deviations)
+  const { byCode, byName } = placesOf(store, deviations)
   return {
     location_code: z
       .int()
-      .refine((code) => findLocationByCode(store, code, deviations))
+      .refine((code) => byCode.has(code))
       .optional(),
     location_name: z
       .string()
-      .refine((name) => findLocationByName(store, name, deviations))
+      .refine((name) => byName.has(name))
       .optional(),
     language_code: z.enum(languages.map((language) => language.language_code)).optional(),
     language_name: z.enum(languages.map((language) => language.language_name)).optional(),
@@ -129,7 +135,7 @@ const checkTask = (
     return { code: 40506, message: `Unknown Fields in POST Data: '${issue.keys.join("', '")}'.` }
   }
   if (fields === undefined) return invalidField(String(issue?.path[0] ?? 'task'))
-  const named = findLocationByName(store, fields.location_name ?? '', deviations)
+  const named = placesOf(store, deviations).byName.get(fields.location_name ?? '')
   const locationCode = fields.location_code ?? named?.location_code
   if (locationCode === undefined) return invalidField('location_code')
   const isNamed = (each: { language_name: string }) => each.language_name === fields.language_name

@@ -1,13 +1,15 @@
 /**
- * Rankings that a store could have: stable within a day, drifting by a few places from day to day, related
- * but different from place to place. A pure function of (seed, store, keyword, location, language, day).
+ * Searches and charts that a store could have: stable within a day, drifting by a few places from day to day,
+ * related but different from place to place. Pure functions of seed, store, what is asked for, place and day.
  */
 
+import type { PostedTask } from './books.ts'
 import type { App, Catalogue } from './catalogue.ts'
 import { isInStore, placesMoved, sumOf } from './events.ts'
-import { fraction, hashText, mix, pick, remember } from './hash.ts'
+import { fraction, hashText, mix, pick } from './hash.ts'
 import { isGibberish, tokenize } from './keyword.ts'
 import type { View } from './listing.ts'
+import type { Store } from './offers.ts'
 import { MODIFIERS, TOPICS, type Topic } from './words.ts'
 
 /** How much each kind of match adds to a score. The noise below adds up to 2. */
@@ -29,8 +31,6 @@ const NOTHING_SHARE = 0.12
 /** Share of the time that an app is out of a ranking, and share of the places where it is not sold. */
 const ABSENT_SHARE = 0.04
 const NOT_SOLD_SHARE = 0.05
-/** Rankings kept; one of 400 apps takes about 4 KB. */
-const CACHED_RANKINGS = 5000
 
 /** The topics by their words of one kind. */
 const indexTopics = (kind: 'heads' | 'narrow') => {
@@ -153,14 +153,27 @@ const applyEvents = (ranked: readonly App[], words: readonly string[], day: numb
   return others
 }
 
-const rank = (catalogue: Catalogue, words: readonly string[], view: View, seed: number): readonly App[] => {
+/** Highest first; equal ones in an order of no meaning. */
+const sortByScore = (scored: readonly { app: App; score: number }[]): App[] =>
+  scored
+    .toSorted((left, right) => right.score - left.score || left.app.hash - right.app.hash)
+    .map(({ app }) => app)
+
+/** The apps that a search for a keyword finds, best first. */
+export const rankSearch = (
+  catalogue: Catalogue,
+  keyword: string,
+  view: View,
+  seed: number,
+): readonly App[] => {
+  const words = tokenize(keyword).flatMap(splitUnspaced)
   const { locationCode, languageCode, day } = view
   const keywordHash = mix(seed, hashText(words.join(' ')))
   const placeHash = hashText(`${locationCode} ${languageCode}`)
   const anchored = catalogue.flagships.filter(
     (app) => app.anchor?.words.some((word) => words.includes(word)) && isInStore(app.events, day),
   )
-  const ranked = [...findCandidates(catalogue, words, keywordHash)]
+  const scored = [...findCandidates(catalogue, words, keywordHash)]
     .map(([app, { score }]) => ({ app, match: score, pairHash: mix(app.hash, keywordHash) }))
     .filter(({ app, pairHash }) => !anchored.includes(app) && isPresent(app, pairHash, view))
     .map(({ app, match, pairHash }) => ({
@@ -174,8 +187,7 @@ const rank = (catalogue: Catalogue, words: readonly string[], view: View, seed: 
         // What a store goes by since it ranks by other rules.
         sumOf(catalogue.events, day, (event) => event.shuffle * fraction(mix(pairHash, event.day))),
     }))
-    .sort((left, right) => right.score - left.score || left.app.hash - right.app.hash)
-    .map(({ app }) => app)
+  const ranked = sortByScore(scored)
   // From the best place on, so that a later insertion moves none of the earlier ones.
   const places = anchored
     .map((app) => ({ app, place: placeOfAnchor(app, mix(app.hash, keywordHash), placeHash, day) }))
@@ -184,12 +196,57 @@ const rank = (catalogue: Catalogue, words: readonly string[], view: View, seed: 
   return applyEvents(ranked, words, day)
 }
 
-/** Makes what ranks a search, best first; it remembers the rankings that it made last. */
-export const buildRanker = (catalogue: Catalogue, seed: number) => {
-  const cached = remember<readonly App[]>(CACHED_RANKINGS)
-  return (keyword: string, view: View): readonly App[] => {
-    const words = tokenize(keyword).flatMap(splitUnspaced)
-    const key = `${view.day} ${view.locationCode} ${view.languageCode} ${words.join(' ')}`
-    return cached(key, () => rank(catalogue, words, view, seed))
+/** Which chart, and where and when; without a category it is that of the whole store. */
+type Chart = Pick<PostedTask, 'category' | 'ageRating'> & {
+  collection: string
+  locationCode: number
+  day: number
+}
+
+/** The collections of each store, as they are sold. */
+export const COLLECTIONS = {
+  ios_store: 'top_free_ios top_paid_ios top_grossing_ios new_ios new_free_ios new_paid_ios'.split(' '),
+  android_store: (
+    'featured topselling_free topselling_paid topgrossing topselling_new_free topselling_new_paid ' +
+    'movers_shakers'
+  ).split(' '),
+}
+
+/** No store shows more of a chart. */
+const CHART_LENGTHS: Record<Store, number> = { ios_store: 1000, android_store: 500 }
+/** Share of the apps that are for children of an age. */
+const OF_AGE_SHARE = 0.4
+
+/** Words in the name of a collection that choose among the apps; any other name is a selection of its own. */
+const isListed = (collection: string, app: App): boolean => {
+  if (collection.includes('paid')) return app.priceUsd > 0
+  if (collection.includes('free')) return app.priceUsd === 0
+  return true
+}
+
+/** What an age group of the category family is chosen from. */
+const FAMILY = /^(education|parenting|game_)/
+
+/** A category holds its own apps, and `game` those of every kind of game. */
+const isOfCategory = ({ category, ageRating }: Chart, app: App): boolean =>
+  category === undefined ||
+  (ageRating !== undefined && FAMILY.test(app.category)) ||
+  app.category === category ||
+  app.category.startsWith(`${category}_`)
+
+/** The apps of a chart, best first. */
+export const rankChart = (catalogue: Catalogue, chart: Chart, seed: number): readonly App[] => {
+  const { collection, ageRating, locationCode, day } = chart
+  const chartHash = mix(seed, hashText(collection))
+  const scoreOf = (app: App): number => {
+    const hash = mix(app.hash, chartHash)
+    // The tide of an app turns every 10 to 29 days.
+    const tide = Math.sin((2 * Math.PI * (day + (hash % 30))) / (10 + (hash % 20)))
+    return app.popularity + 0.3 * fraction(hash) + 0.2 * fraction(mix(hash, locationCode)) + 0.02 * tide
   }
+  const scored = catalogue.apps
+    .filter((app) => isListed(collection, app) && isOfCategory(chart, app) && isInStore(app.events, day))
+    .filter((app) => ageRating === undefined || fraction(mix(app.hash, hashText(ageRating))) < OF_AGE_SHARE)
+    .map((app) => ({ app, score: scoreOf(app) }))
+  return sortByScore(scored).slice(0, CHART_LENGTHS[catalogue.store])
 }

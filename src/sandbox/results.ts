@@ -2,7 +2,6 @@
 
 import type { PostedTask } from './books.ts'
 import { type App, buildCatalogue, type Catalogue, readRealApps } from './catalogue.ts'
-import { buildCharts } from './charts.ts'
 import type { Deviations } from './deviations.ts'
 import { isAdvertised, isInStore } from './events.ts'
 import { fraction, hashText, mix, pick, remember } from './hash.ts'
@@ -10,8 +9,7 @@ import { decodeKeyword, tokenize } from './keyword.ts'
 import { appUrl, SE_DOMAINS, showInfoItem, showListItem, showRating, titleOn, type View } from './listing.ts'
 import { type Form, resultTypeOf, type Store, type TaskFunction } from './offers.ts'
 import type { Options } from './options.ts'
-import { writeInfoPage, writeListPages, writeReviewsPages } from './pages.ts'
-import { buildRanker } from './ranking.ts'
+import { rankChart, rankSearch } from './ranking.ts'
 import { countReviews, countWanted, listReviews } from './reviews.ts'
 import { dayOf, formatTimestamp } from './timestamp.ts'
 
@@ -117,6 +115,62 @@ const showReviews = (question: Question, app: App, deviations: Deviations) => {
   }
 }
 
+/** Apps on one page of a search or a chart: the next ones come when the reader scrolls. */
+const APPS_PER_PAGE = 30
+
+/** Reviews on one page. */
+const REVIEWS_PER_PAGE = 150
+
+/** Escapes a text for the content or an attribute of an element. */
+export const escapeHtml = (text: string): string =>
+  text.replace(/[&<>"']/g, (sign) => `&${{ '&': 'amp', '<': 'lt', '>': 'gt', '"': 'quot' }[sign] ?? '#39'};`)
+
+const writePage = (title: string, view: View, lines: readonly string[]): string =>
+  [
+    `<!doctype html><html lang="${escapeHtml(view.languageCode)}"><head><meta charset="utf-8">`,
+    `<title>${escapeHtml(title)} – Apps</title></head><body><h1>${escapeHtml(title)}</h1>`,
+    ...lines,
+    '</body></html>',
+  ].join('\n')
+
+/** At least one page where there is a line. */
+const writePages = (title: string, view: View, lines: readonly string[], perPage: number): string[] =>
+  Array.from({ length: Math.ceil(lines.length / perPage) }, (_, page) =>
+    writePage(title, view, lines.slice(page * perPage, (page + 1) * perPage)),
+  )
+
+/** The pages of a search or a chart under a heading. */
+export const writeListPages = (heading: string, apps: readonly App[], view: View): string[] => {
+  const cards = apps.map((app) => {
+    const url = escapeHtml(appUrl('android_store', app, view))
+    return `<a href="${url}">${escapeHtml(app.title)}</a> <span>${escapeHtml(app.developer)}</span>`
+  })
+  return writePages(heading, view, cards, APPS_PER_PAGE)
+}
+
+/** The pages of an app's reviews. */
+export const writeReviewsPages = (
+  app: App,
+  reviews: ReturnType<typeof listReviews>,
+  view: View,
+): string[] => {
+  const texts = reviews.map(
+    ({ id, rating, timestamp, review_text }) =>
+      `<article id="${escapeHtml(id)}">${rating.value} ${timestamp} ${escapeHtml(review_text)}</article>`,
+  )
+  return writePages(app.title, view, texts, REVIEWS_PER_PAGE)
+}
+
+/** The page of an app. */
+export const writeInfoPage = (item: ReturnType<typeof showInfoItem>, view: View): string => {
+  const { developer, price, version, last_update_date, main_category, description } = item
+  const facts = [developer, price.displayed_price, version, last_update_date, main_category, description]
+  return writePage(item.title, view, [
+    ...facts.map((fact) => `<p>${escapeHtml(fact ?? 'Varies with device')}</p>`),
+    ...item.images.map((url) => `<img src="${escapeHtml(url)}" alt="Screenshot">`),
+  ])
+}
+
 const showPages = (question: Question, pages: readonly string[]) => {
   const date = formatTimestamp(question.doneAtMs)
   const isOfApp = question.function === 'app_info' || question.function === 'app_reviews'
@@ -130,13 +184,29 @@ const showPages = (question: Question, pages: readonly string[]) => {
   }
 }
 
+/** Searches and charts that are remembered; one of 400 apps takes about 4 KB. */
+const CACHED_LISTS = 5000
+
 type AnswerOptions = Pick<Options, 'seed' | 'catalogFile' | 'events'>
 
 const buildStore = (store: Store, { seed, catalogFile, events }: AnswerOptions) => {
   const realApps = catalogFile && store === 'ios_store' ? readRealApps(catalogFile) : []
   const catalogue = buildCatalogue(store, seed, realApps, events)
-  const advertisers = catalogue.apps.filter((app) => app.events.some(({ paid }) => paid))
-  return { catalogue, rank: buildRanker(catalogue, seed), chart: buildCharts(catalogue, seed), advertisers }
+  const cached = remember<readonly App[]>(CACHED_LISTS)
+  return {
+    catalogue,
+    advertisers: catalogue.apps.filter((app) => app.events.some(({ paid }) => paid)),
+    /** The apps of a search or a chart, best first. */
+    listApps: (question: Question): readonly App[] => {
+      const { function: fn, subject, category, ageRating } = question
+      const view = viewOf(question)
+      return cached(JSON.stringify([fn, subject, category, ageRating, view]), () =>
+        fn === 'app_searches'
+          ? rankSearch(catalogue, headingOf(question), view, seed)
+          : rankChart(catalogue, { ...question, collection: subject, day: view.day }, seed),
+      )
+    },
+  }
 }
 
 /** The stores built last without real apps and events: sandboxes of one seed in one process share them. */
@@ -158,11 +228,6 @@ export const openAnswers = (options: AnswerOptions, deviations: Deviations) => {
     const app = stores[store].catalogue.findApp(subject)
     return app && isInStore(app.events, dayOf(doneAtMs)) ? app : undefined
   }
-  const listApps = (question: Question): readonly App[] => {
-    const { rank, chart } = stores[question.store]
-    if (question.function === 'app_searches') return rank(headingOf(question), viewOf(question))
-    return chart({ ...question, collection: question.subject, day: dayOf(question.doneAtMs) })
-  }
   /** What a search or a chart shows, from top to bottom; as it is sold, a search has organic items only. */
   const arrange = (question: Question, ranked: readonly App[]): Place[] => {
     const isSearch = question.function === 'app_searches'
@@ -178,14 +243,14 @@ export const openAnswers = (options: AnswerOptions, deviations: Deviations) => {
     count: (question: Question): number => {
       if (question.function === 'app_info') return Number(findApp(question) !== undefined)
       if (question.function !== 'app_reviews') {
-        return Math.min(question.depth, arrange(question, listApps(question)).length)
+        return Math.min(question.depth, arrange(question, stores[question.store].listApps(question)).length)
       }
       const app = findApp(question)
       return app ? countWanted(app, question.doneAtMs, question) : 0
     },
     /** The element of `result` in a form; only for a question of which `count` is not 0. */
     show: (question: Question, form: Form): Record<string, unknown> => {
-      const { catalogue } = stores[question.store]
+      const { catalogue, listApps } = stores[question.store]
       const view = viewOf(question)
       if (question.function === 'app_searches' || question.function === 'app_list') {
         const ranked = listApps(question)

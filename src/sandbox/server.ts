@@ -12,15 +12,12 @@ import Fastify, {
   type FastifyRequest,
 } from 'fastify'
 import { z } from 'zod'
-import type { CountedRoute } from './calls.ts'
-import type { Code } from './codes.ts'
-import { listEndpoints, Refusal } from './endpoints.ts'
-import { VERSION } from './envelope.ts'
-import { FaultSettings } from './faults.ts'
-import { MAX_BODY_BYTES } from './limits.ts'
+import { type Endpoint, listEndpoints, Refusal } from './endpoints.ts'
+import { type Code, VERSION } from './envelope.ts'
+import { answerInTrouble, FaultSettings, sendJson } from './faults.ts'
+import { MAX_BODY_BYTES } from './offers.ts'
 import { Options, type OptionsInput } from './options.ts'
 import { openService, type Service } from './service.ts'
-import { answerInTrouble, sendJson } from './trouble.ts'
 import { Webhooks } from './webhooks.ts'
 
 /** A running sandbox. `instance` is another one at every start; `idleMs` is the time since the last call. */
@@ -59,7 +56,7 @@ const guardCalls = (
     reply.raw.once('close', () => calls.leave())
     if (!calls.enter()) return refuse(40209)
     if (!isKnown(request, reply)) return reply
-    const { countAs = 'unknown', window = 'calls' } = request.routeOptions.config as Partial<CountedRoute>
+    const { countAs = 'unknown', window = 'calls' } = request.routeOptions.config as Partial<Endpoint>
     // As it is sold, an account that is not verified sees itself all the same.
     const isOpen = calls.limits.verified || (envelope.codes.isSold && countAs === 'user_data')
     if (!isOpen) return refuse(40104)
@@ -75,12 +72,11 @@ const addEndpoints = (
   closing: AbortSignal,
 ): void => {
   const { tasks, faults, envelope } = service
-  for (const { method, path, countAs, window, answer } of listEndpoints(service, webhooks)) {
-    const config: object = { countAs, window }
+  for (const { method, path, answer, ...config } of listEndpoints(service, webhooks)) {
     app.route<{ Params: { id?: string; country?: string } }>({
       method,
       url: path,
-      config,
+      config: config as object,
       handler: async ({ url, protocol, host, params: { id = '', country = '' }, body }, reply) => {
         const startedMs = performance.now()
         const called = url.split('?')[0] ?? path

@@ -1,10 +1,8 @@
 /** What a sandbox is made of: all that its calls and its webhooks work on. */
 
-import { Account } from './account.ts'
-import { Calls } from './calls.ts'
-import { chooseCodes } from './codes.ts'
+import { Account, Calls } from './account.ts'
 import { DEVIATION_NAMES, type Deviation } from './deviations.ts'
-import { buildEnvelope, chooseIds } from './envelope.ts'
+import { buildEnvelope, chooseCodes, chooseIds } from './envelope.ts'
 import { Faults } from './faults.ts'
 import { listOffers } from './offers.ts'
 import type { Options } from './options.ts'

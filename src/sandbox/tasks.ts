@@ -13,9 +13,8 @@ import {
   openBooks,
   type PostedTask,
 } from './books.ts'
-import type { Code, Codes } from './codes.ts'
-import { MAX_ROWS, READY_LIST_DAYS, RETENTION_DAYS } from './limits.ts'
-import type { Form, Offer } from './offers.ts'
+import type { Code, Codes } from './envelope.ts'
+import { type Form, MAX_ROWS, type Offer, READY_LIST_DAYS, RETENTION_DAYS } from './offers.ts'
 import { DAY_MS, dayOf } from './timestamp.ts'
 
 /** `due` are webhooks still to be sent; a held task is not ready until its postback has failed. */
@@ -66,18 +65,15 @@ export class Tasks {
     this.#books = openBooks(stateFile, (entry) => this.#apply(entry))
   }
 
-  /** Charges and keeps new tasks. When it returns they are in the books. */
+  /** Charges and keeps new tasks. */
   post(tasks: readonly PostedTask[]): void {
-    if (tasks.length === 0) return
-    this.#record({ kind: 'posted', login: this.#login, tasks })
-    this.#books.flush()
+    if (tasks.length > 0) this.#record({ kind: 'posted', login: this.#login, tasks })
   }
 
   /** Charges and keeps a call that is answered at once. */
   postFetched(call: PostedTask): void {
-    this.#record({ kind: 'posted', login: this.#login, tasks: [call] })
+    this.post([call])
     this.#record({ kind: 'fetched', id: call.id })
-    this.#books.flush()
   }
 
   /** Ends and refunds every task whose time has come. Returns those that have webhooks due. */
@@ -144,10 +140,9 @@ export class Tasks {
     else this.#listAsReady(task)
   }
 
-  /** Makes the webhooks of a task due again. When it returns, that is in the books. */
+  /** Makes the webhooks of a task due again. */
   resend(task: Task): void {
     this.#record({ kind: 'resent', id: task.id })
-    this.#books.flush()
   }
 
   /** Every task of a kind, in the order of posting. */

@@ -10,8 +10,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
 import postgres from 'postgres'
-import { listLanguages, listLocations } from '../../src/sandbox/locations.ts'
 import { STORES } from '../../src/sandbox/offers.ts'
+import { listLanguages, placesOf } from '../../src/sandbox/reference.ts'
 import { callCommand } from '../support/command.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { lasting } from '../support/lasting.ts'
@@ -33,7 +33,7 @@ const database = lasting(createTestDatabase)
 before(async () => {
   const { sql } = database
   for (const store of STORES) {
-    const locations = listLocations(store, new Set())
+    const locations = placesOf(store, new Set()).list
     const languages = listLanguages(store, new Set())
     await sql`insert into location (store, code, name, country_iso_code, type)
       select ${store}, location_code, location_name, country_iso_code, location_type

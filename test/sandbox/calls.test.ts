@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { CallWindow } from '../../src/sandbox/calls.ts'
+import { CallWindow } from '../../src/sandbox/account.ts'
 import { type Json, MINUTE_MS, openSandbox } from './caller.ts'
 
 describe('limits and access', () => {

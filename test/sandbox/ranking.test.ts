@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
-import { ANCHORS } from '../../src/sandbox/anchors.ts'
 import { buildCatalogue } from '../../src/sandbox/catalogue.ts'
 import { tokenize } from '../../src/sandbox/keyword.ts'
 import { STORES } from '../../src/sandbox/offers.ts'
-import { buildRanker } from '../../src/sandbox/ranking.ts'
+import { rankSearch } from '../../src/sandbox/ranking.ts'
+import { ANCHORS } from '../../src/sandbox/words.ts'
 import { DAY_MS, fileOf, type Json, measure, openSandbox, organicIds } from './caller.ts'
 
 const topOf = (result: Json, count: number): string[] => organicIds(result).slice(0, count)
@@ -72,9 +72,10 @@ describe('rankings', () => {
   test('keywords in other scripts, with accents and as emoji are understood', () => {
     assert.deepEqual(tokenize('Méditations for the C++ 3+ Kids'), ['meditation', 'c++', '3+', 'kid'])
     assert.deepEqual(tokenize('日本語 🧘‍♀️ ﾖｶﾞ'), ['日本語', '🧘', '♀', 'ヨガ'])
-    const rank = buildRanker(buildCatalogue('ios_store', 1), 1)
+    const catalogue = buildCatalogue('ios_store', 1)
+    const view = { locationCode: 2840, languageCode: 'en', day: 20_000 }
     const best = (keyword: string) => {
-      const ranked = rank(keyword, { locationCode: 2840, languageCode: 'en', day: 20_000 })
+      const ranked = rankSearch(catalogue, keyword, view, 1)
       return ranked.slice(0, 10).filter((app) => app.topic?.heads.some((head) => keyword.includes(head)))
         .length
     }
@@ -83,13 +84,14 @@ describe('rankings', () => {
   })
 
   test('the flagship apps rank within their band for each of their words, by any seed and day', () => {
-    const rankers = [1, 2].flatMap((seed) =>
-      STORES.map((store) => ({ store, rank: buildRanker(buildCatalogue(store, seed), seed) })),
+    const stores = [1, 2].flatMap((seed) =>
+      STORES.map((store) => ({ store, seed, catalogue: buildCatalogue(store, seed) })),
     )
+    const view = { locationCode: 2276, languageCode: 'de', day: 20_742 }
     const searches = ANCHORS.flatMap((anchor) => anchor.words.map((keyword) => ({ anchor, keyword })))
-    for (const { store, rank } of rankers) {
+    for (const { store, seed, catalogue } of stores) {
       for (const { anchor, keyword } of searches) {
-        const ranked = rank(keyword, { locationCode: 2276, languageCode: 'de', day: 20_742 })
+        const ranked = rankSearch(catalogue, keyword, view, seed)
         const place = 1 + ranked.findIndex((app) => app.id === anchor.ids[store])
         const [best, worst] = anchor.band
         // A neighbour on the same place moves it down.

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { escapeHtml } from '../../src/sandbox/pages.ts'
+import { escapeHtml } from '../../src/sandbox/results.ts'
 import {
   DAY_MS,
   fetchTask,

@@ -71,9 +71,7 @@ export function readUserData(row: unknown) {
     login: readName(row.login),
     /** Shown to people; the money days of the service are UTC. */
     timezone: readName(row.timezone),
-    /** Money left, micro-dollars. */
     balanceMicros: readMicros(money.balance),
-    /** Money ever paid in, micro-dollars. */
     depositedMicros: readSpending(money.total),
     callLimits: readUsage(rates.limits, limitOf(readCode)),
     callStatistics: readUsage(rates.statistics, readCode),
@@ -109,7 +107,6 @@ function readPeriod(value: unknown, readAmount: ReadAmount) {
     period: readIdentifier(value.value, 50),
     /** Of everything. A limit of 0 is none, and null (docs/service.md: limits of the account). */
     total: readAmount(value.total),
-    /** Of the app_data API alone. */
     totalAppData: readAmount(value.total_app_data),
     /** By the path of keys inside `app_data`, such as `app_searches.task_get.advanced`. */
     byCall: Object.fromEntries(

@@ -46,13 +46,10 @@ function readEnvelope(body: unknown) {
     message: readMessage(body.status_message),
     /** `<major>.<minor>.<yyyymmdd>` */
     version: readIdentifier(body.version, 50),
-    /** How long the service worked on the call. */
     timeSeconds: readSeconds(body.time),
     /** Of all tasks together, micro-dollars. */
     costMicros: readSpending(body.cost),
-    /** How many tasks the service counts in the answer. */
     tasksCount: readCount(body.tasks_count),
-    /** How many of them it counts as errors. */
     tasksError: readCount(body.tasks_error),
     /** Only the elements that have a status code: each stands for itself. */
     tasks: sent.map(readTask).filter((task) => task !== null),
@@ -65,23 +62,17 @@ function readTask(value: unknown) {
   if (statusCode === null) return null
   return {
     id: readIdentifier(value.id, 64),
-    /** 10000 to 60000. */
     statusCode,
-    /** Empty when missing. */
     message: readMessage(value.status_message),
-    /** Micro-dollars. */
     costMicros: readCost(value.cost),
     /** Ours, as posted. */
     tag: readTag(objectOf(value.data).tag),
-    /** How many elements `result` has. */
     resultCount: readCount(value.result_count),
-    /** How long the service worked on it. */
     timeSeconds: readSeconds(value.time),
     /** As sent: the segments of the path that was called. */
     path: value.path ?? null,
     /** As sent: the parameters of the request. */
     data: value.data ?? null,
-    /** As sent. */
     result: value.result ?? null,
   }
 }

@@ -61,7 +61,6 @@ export class AppDataClient {
     read?: (outcome: ResultOutcome) => Read,
     maxBytes?: number,
   ): Promise<Read> => getResult(transportOf(this), address, read, maxBytes)
-  /** These fetch a result and read it. */
   readonly getAppSearches = bindReader(this, 'app_searches', parseAppSearchesResult)
   readonly getAppInfo = bindReader(this, 'app_info', (result) => parseAppInfoResult(result))
   readonly getAppList = bindReader(this, 'app_list', parseAppListResult)
@@ -102,7 +101,6 @@ export class AppDataClient {
   readonly unlistedMs: number
   /** How paths of the service name the stores. */
   readonly dialect: Dialect
-  /** Of the account. */
   readonly login: string
 
   /**

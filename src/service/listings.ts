@@ -65,9 +65,7 @@ function listUpTo(length: number) {
 const query = z.object({
   /** Ours, never used twice. */
   tag: wordsUpTo(255),
-  /** Words in it. */
   title: wordsUpTo(200).optional(),
-  /** Words in it. */
   description: wordsUpTo(200).optional(),
   /** By the names of `listListingCategories`. */
   categories: listUpTo(10),
@@ -134,11 +132,8 @@ function unknown(reason: string): ListingOutcome {
 }
 
 const page = wireRecord({
-  /** Listings that there are. */
   totalCount: optionalCount,
-  /** Listings that the service counts in this answer. */
   count: optionalCount,
-  /** Listings that were skipped. */
   offset: optionalCount,
   /** With it a search goes on behind this answer; null at the end. */
   offsetToken: wireText(10_000),
@@ -147,9 +142,7 @@ const page = wireRecord({
 
 const listing = wireRecord({
   ...PLACE,
-  /** Where a person can check the data. */
   checkUrl: optionalUrl,
-  /** When the page was read, UTC. */
   timeUpdate: wireTimestamp,
   item: z.unknown(),
 })
@@ -167,10 +160,8 @@ function readListing(value: unknown, index: number) {
   const { item: sent, ...place } = readWith(listing, value, ['items', index])
   const item = parseListedApp(sent, ['items', index, 'item'])
   return {
-    /** Id of the app in the store. */
     appId: item.appId,
     ...place,
-    /** What the page said. */
     item,
   }
 }

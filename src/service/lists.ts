@@ -38,7 +38,6 @@ const location = wireRecord({
   locationNameParent: textIfReadable(500),
   /** ISO 3166-1, two letters. */
   countryIsoCode: textIfReadable(20),
-  /** Such as `Country`. */
   locationType: textIfReadable(100),
 })
 
@@ -94,7 +93,7 @@ const errorCode = wireRecord({
   message: textIfReadable(500).transform((value) => value ?? ''),
 })
 
-/** The service's own view of its health; at most 10 calls a minute (spec: Limits). */
+/** How the service says it is; at most 10 calls a minute (spec: Limits). */
 export function getStatus(transport: Transport): Promise<ApiStatus[]> {
   return fetchReadableRows(transport, { kind: 'status', method: 'GET', path: '/v3/appendix/status' }, status)
 }
@@ -191,7 +190,6 @@ export interface ResendAnswer {
   readonly isResent: boolean
   /** 20100 when it is; 40503 for a task without a webhook; null when the service said nothing of it. */
   readonly statusCode: number | null
-  /** In the words of the service. */
   readonly message: string
 }
 

@@ -81,9 +81,7 @@ const amount = optional(
 const wirePrice = wireRecord({
   /** What it costs now, in units of `currency`. */
   current: amount,
-  /** Without discount. */
   regular: amount,
-  /** The upper end of a price range. */
   maxValue: amount,
   currency: optionalName,
   isPriceRange: optionalFlag,
@@ -133,7 +131,6 @@ const appFields = {
 }
 const app = wireRecord(appFields)
 
-/** Where an item stands. */
 const ranks = {
   /** Place among the items of its type, from 1. */
   rankGroup: optionalCount,
@@ -147,7 +144,6 @@ const place = wireRecord({ type: z.string(), ...ranks })
 const infoPage = wireRecord({
   appId: ifReadable(readAnyAppId),
   ...PAGE,
-  /** How many results the store says there are. */
   seResultsCount: optionalCount,
   /** Items of any type. */
   itemsCount: optionalCount,
@@ -181,9 +177,7 @@ export function parseAppInfoResult(result: unknown, asked?: string) {
   }
   return {
     ...head,
-    /** Apps only. */
     items: [first, ...others] as const,
-    /** As that of a search. */
     shortfall: describeMiscount(sent.length, head.itemsCount),
     refused,
   }
@@ -212,7 +206,6 @@ const response = wireRecord({
 const review = wireRecord({
   type: optionalName,
   ...ranks,
-  /** Of the app. */
   version: optionalName,
   /** Of this review alone, so it has no votes. */
   rating,
@@ -235,7 +228,6 @@ const reviewsPage = wireRecord({
   type: optionalName,
   ...PAGE,
   title: optionalName,
-  /** Of the app. */
   rating: ifReadable((value) => rating.safeParse(value).data ?? null),
   /** Reviews of the app of all time; ios_store gives no total. */
   reviewsCount: optionalCount,
@@ -258,7 +250,6 @@ export function parseReviewsResult(result: unknown, store: Store = 'ios_store') 
     ...read,
     /** How many items are billed: those of the answer, or more where the service counts more. */
     itemsCount: Math.max(items.length, read.itemsCount ?? 0),
-    /** As that of a search. */
     shortfall: describeMiscount(items.length, read.itemsCount),
     ...readItems(items, (item, index) => readWith(review, item, ['items', index])),
   }
@@ -280,7 +271,6 @@ const htmlResult = wireRecord({
   keyword: wireText(1_000),
   ...PLACE,
   datetime: wireTimestamp,
-  /** How many pages the service counts. */
   itemsCount: optionalCount,
   items: z.array(z.unknown()).max(1_000),
 })

@@ -67,7 +67,6 @@ const taskIdRow = wireRecord({
   id: wireIdentifier,
   /** Path of the call that made the task, in our words. */
   url: textIfReadable(2000),
-  /** UTC, to the second. */
   datetimePosted: wireValue(readTimestamp, 'it is not a timestamp'),
   /** UTC, to the second; null while the task is not finished. */
   datetimeDone: wireTimestamp,
@@ -80,7 +79,6 @@ const taskIdRow = wireRecord({
   status: row.status ?? '',
   /** Net after refund, micro-dollars; null when missing, or no cost. */
   costMicros: cost,
-  /** Ours. */
   tag: readTag(objectOf(metadata).tag),
   /** The parameters as posted; null when they were not asked for, or are older than a month. */
   metadata: isObject(metadata) ? (cutDepth(metadata) as Readonly<Record<string, unknown>>) : null,

@@ -98,11 +98,9 @@ function readReadyRow(value: unknown, { toOurs }: Dialect) {
     kind: path === advanced ? ('advanced' as const) : ('html' as const),
     /** Where the raw pages are fetched; null when the service does not offer them. */
     htmlPath: html?.endsWith(`/${id}`) ? html : null,
-    /** The store, as the service calls it. */
     se: readIdentifier(value.se, 100),
     /** Kind of the search, such as `organic`. */
     seType: readIdentifier(value.se_type, 100),
-    /** UTC, to the second. */
     datePosted: readTimestamp(value.date_posted),
   }
 }
@@ -143,7 +141,6 @@ interface Done extends Pick<Reply, 'answeredAt' | 'rawBytes'> {
   readonly statusCode: 20000 | 40102
   /** `result[0]` as sent; null with 40102, unless it has items nevertheless. */
   readonly result: unknown
-  /** How many elements `result` has. */
   readonly results: number
 }
 

@@ -90,7 +90,6 @@ export interface TransportOptions {
 export interface AnswerHead extends EnvelopeHead, Pick<FreeCall, 'method'> {
   /** Begins with `/v3/`; as the service was called. */
   readonly path: string
-  /** HTTP status code. */
   readonly httpStatus: number
 }
 
@@ -132,10 +131,8 @@ const NO_GATE: CallGate = {
 type Attempt<Read> = { readonly read: Read } | { readonly failure: Failure }
 
 export class Transport {
-  /** How paths of the service name the stores. */
   readonly dialect: Dialect
   readonly login: string
-  /** What was posted so short a time ago may not be listed yet. */
   readonly unlistedMs: number
   readonly #pool: Dispatcher
   readonly #url: URL

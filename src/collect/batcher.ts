@@ -1,6 +1,6 @@
 /**
- * Writes items that arrive one by one in batches: those that come within some milliseconds, or while others
- * are written. Each caller waits for its own batch. The bytes that are held are bounded.
+ * Writes items that arrive one by one: at once, or in batches of those that come while others are written. Each
+ * caller waits for its own batch. The bytes that are held are bounded.
  */
 
 export interface BatcherOptions {
@@ -9,8 +9,6 @@ export interface BatcherOptions {
   readonly maxHeldBytes: number
   /** Batches written at the same time. */
   readonly writers: number
-  /** So long others may join an item. */
-  readonly gatherMs: number
 }
 
 export interface Batcher<Item, Answer> {
@@ -28,12 +26,11 @@ interface Held<Item, Answer> extends Omit<PromiseWithResolvers<Answer>, 'promise
 /** @param write answers each item of a batch, in its order; a throw is the answer to all of them */
 export function createBatcher<Item, Answer>(
   write: (items: readonly Item[]) => Promise<readonly Answer[]>,
-  { maxItems, maxHeldBytes, writers, gatherMs }: BatcherOptions,
+  { maxItems, maxHeldBytes, writers }: BatcherOptions,
 ): Batcher<Item, Answer> {
   const waiting: Held<Item, Answer>[] = []
   const writing = new Set<Promise<void>>()
   let heldBytes = 0
-  let timer: NodeJS.Timeout | undefined
 
   const writeBatch = async (batch: readonly Held<Item, Answer>[]) => {
     try {
@@ -45,12 +42,10 @@ export function createBatcher<Item, Answer>(
     for (const { bytes } of batch) heldBytes -= bytes
   }
   const begin = () => {
-    clearTimeout(timer)
-    timer = undefined
     if (waiting.length === 0 || writing.size >= writers) return
     const batch = writeBatch(waiting.splice(0, maxItems)).finally(() => {
       writing.delete(batch)
-      if (timer === undefined || waiting.length >= maxItems) begin()
+      begin()
     })
     writing.add(batch)
   }
@@ -60,15 +55,11 @@ export function createBatcher<Item, Answer>(
       heldBytes += bytes
       const { promise, resolve, reject } = Promise.withResolvers<Answer>()
       waiting.push({ item, bytes, resolve, reject })
-      if (waiting.length >= maxItems) begin()
-      else timer ??= setTimeout(begin, gatherMs)
+      begin()
       return promise
     },
     drain: async () => {
-      while (waiting.length + writing.size > 0) {
-        begin()
-        await Promise.all(writing)
-      }
+      while (writing.size > 0) await Promise.all(writing)
     },
   }
 }

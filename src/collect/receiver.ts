@@ -33,7 +33,7 @@ export interface Receiver {
 /** Six times the largest search as plain JSON; compressed ones have a tenth of its size. */
 const MAX_SENT_BYTES = 4 * 1024 * 1024
 /** Bodies are held as they came: there is room for some thousand of usual size. */
-const BATCHES = { maxItems: 100, maxHeldBytes: 32 * 1024 * 1024, writers: 2, gatherMs: 15 }
+const BATCHES = { maxItems: 100, maxHeldBytes: 32 * 1024 * 1024, writers: 2 }
 /** Counted for a webhook beside its body. */
 const WEBHOOK_BYTES = 1_024
 const MAX_CONNECTIONS = 256

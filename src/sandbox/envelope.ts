@@ -1,4 +1,4 @@
-/** The status codes, and the envelope around every answer, whose counts and costs are right (spec: Response). */
+/** The status codes, and the envelope around every answer, whose sums are right (spec: Response envelope). */
 
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { Deviations } from './deviations.ts'

@@ -196,8 +196,9 @@ export function readAnswer(result: Delivered): Envelope | Failure {
     return { kind: oversized ? 'oversized' : 'network', message, remedy, statusCode: 0 }
   }
   const envelope = parseBody(result.body)
-  if (result.httpStatus !== 200) return readHttpFailure(result, envelope)
-  if (envelope !== null) return readCallFailure(result, envelope) ?? envelope
+  const refusal = readCallRefusal(result, envelope)
+  if (refusal !== null) return refusal
+  if (envelope !== null) return readTaskFailure(result, envelope) ?? envelope
   return isOvercrowded(result.body)
     ? { kind: 'oversized', message: `the body has more than ${MAX_VALUES} values`, statusCode: 0 }
     : { kind: 'not_an_envelope', message: 'the body is not a JSON answer of the service', statusCode: 0 }
@@ -218,14 +219,17 @@ function readPause({ headers }: Answered, statusClass: StatusClass): number {
   return statusClass === 'too_many_at_once' ? CONCURRENCY_PAUSE_MS : TIMINGS.rateLimitPauseMs
 }
 
+const OK = 200
 const HTTP_FAILURES: Readonly<Record<number, 'account' | 'money' | 'rate_limited'>> = {
   401: 'account',
   402: 'money',
   429: 'rate_limited',
 }
 
-function readHttpFailure(result: Answered, envelope: Envelope | null): Failure {
+/** Why a call fails as a whole, by its HTTP status or its general code; null when it does not say so. */
+export function readCallRefusal(result: Answered, envelope: Envelope | null): Failure | null {
   const { httpStatus } = result
+  if (httpStatus === OK) return envelope && readFailureOf(result, envelope, classifyCall(envelope.statusCode))
   const statusCode = envelope?.statusCode ?? httpStatus * 100
   const message = envelope?.message || `HTTP ${httpStatus}`
   const kind = HTTP_FAILURES[httpStatus] ?? (httpStatus >= 500 ? 'server' : 'rejected')
@@ -234,19 +238,14 @@ function readHttpFailure(result: Answered, envelope: Envelope | null): Failure {
 }
 
 /** Free calls carry one task: its account, pace and server codes are those of the call. */
-function readCallFailure(result: Answered, envelope: Envelope): Failure | null {
-  const statusClass = classifyCall(envelope.statusCode)
-  const [task] = envelope.tasks
-  const ofTask = task && readFailureOf(result, task, classifyStatus(task.statusCode))
-  const failure = readFailureOf(result, envelope, statusClass) ?? ofTask
-  if (failure != null) return failure
-  if (task !== undefined || statusClass !== 'ok') return null
-  const message = 'the answer says that all is well, and names no task'
-  return { kind: 'server', message, statusCode: envelope.statusCode }
+function readTaskFailure(result: Answered, { statusCode, tasks: [task] }: Envelope): Failure | null {
+  if (task !== undefined) return readFailureOf(result, task, classifyStatus(task.statusCode))
+  if (classifyCall(statusCode) !== 'ok') return null
+  return { kind: 'server', message: 'the answer says that all is well, and names no task', statusCode }
 }
 
 /** What a code says of the account, the pace or the server; null for any other one. */
-export function readFailureOf(
+function readFailureOf(
   result: Answered,
   { statusCode, message }: Pick<Envelope, 'statusCode' | 'message'>,
   statusClass: StatusClass,

@@ -20,11 +20,10 @@ import { parseAppInfoResult, parseHtmlResult, parseReviewsResult } from './resul
 import { parseAppListResult, parseAppSearchesResult } from './search-result.ts'
 import { listTaskIds, readListEnd } from './task-ids.ts'
 import {
-  commonReadyList,
   getParsed,
   getResult,
+  listAllReady,
   listReady,
-  type ReadyList,
   type ResultAddress,
   type ResultOutcome,
 } from './task-result.ts'
@@ -54,7 +53,7 @@ export class AppDataClient {
   /** Lists up to 1,000 tasks that are done and not fetched yet, oldest first; 20 calls a minute. */
   readonly listReady = bind(this, listReady)
   /** As `listReady`, of all functions of both stores at once; null where the service does not offer that. */
-  readonly listAllReady: () => Promise<ReadyList | null>
+  readonly listAllReady = bind(this, listAllReady)
   /** Fetches a result as it is sent, by a path of the ready list or by id; `read` reads it at once. */
   readonly getResult = <Read = ResultOutcome>(
     address: ResultAddress,
@@ -110,7 +109,6 @@ export class AppDataClient {
   constructor(options: TransportOptions) {
     const transport = new Transport(options)
     transports.set(this, transport)
-    this.listAllReady = commonReadyList(transport)
     this.unlistedMs = transport.unlistedMs
     this.dialect = transport.dialect
     this.login = transport.login

@@ -2,10 +2,17 @@
 import type { z } from 'zod'
 import { ConfigurationError } from '../errors.ts'
 import { TIMINGS } from '../timings.ts'
-import { type Answered, type Envelope, parseBody, readFailureOf, type TaskReply } from './answer.ts'
+import {
+  type Answered,
+  type Envelope,
+  type Failure,
+  parseBody,
+  readCallRefusal,
+  type TaskReply,
+} from './answer.ts'
 import type { ServiceFunction, Store } from './functions.ts'
 import { describeProblem } from './requests.ts'
-import { classifyCall, classifyStatus } from './status-codes.ts'
+import { classifyStatus } from './status-codes.ts'
 import { type TaskToPost, taskSchema, toWire, type WireTask } from './task-rules.ts'
 import type { SendWindow, Transport } from './transport.ts'
 
@@ -142,38 +149,25 @@ function namesCreated({ costMicros, tasks }: Envelope): boolean {
   return (costMicros ?? 0) > 0 || tasks.some(isCreated)
 }
 
-/** By HTTP status, or by the class of the general code. */
-const HTTP_CAUSES: Readonly<Record<number, Refused['cause']>> = {
-  401: 'account',
-  402: 'money',
-  404: 'not_found',
-}
-const CAUSES: Readonly<Record<string, Refused['cause']>> = {
+type Refused = Extract<PostOutcome, { kind: 'refused' }>
+
+/** By the kind of the failure; others prove nothing. */
+const CAUSES: Partial<Record<Failure['kind'], Refused['cause']>> = {
   account: 'account',
   money: 'money',
   rate_limited: 'rate_limit',
   too_many_at_once: 'rate_limit',
 }
 
-type Refused = Extract<PostOutcome, { kind: 'refused' }>
-
 function readRefusal(result: Answered, envelope: Envelope | null): Refused | null {
   const { httpStatus } = result
-  if (envelope !== null && namesCreated(envelope)) return null
-  const statusCode = envelope?.statusCode ?? httpStatus * 100
-  const refused = {
-    kind: 'refused',
-    statusCode,
-    httpStatus,
-    message: envelope?.message || `HTTP ${httpStatus}`,
-  } as const
-  const httpCause = HTTP_CAUSES[httpStatus]
-  if (httpCause !== undefined) return { ...refused, cause: httpCause }
-  const failure = httpStatus === 200 && envelope && readFailureOf(result, envelope, classifyCall(statusCode))
-  const cause = failure && CAUSES[failure.kind]
+  // A proxy that counts calls answers so too: that proves nothing.
+  if (httpStatus === 429 || (envelope !== null && namesCreated(envelope))) return null
+  const failure = readCallRefusal(result, envelope)
+  const cause = failure && (httpStatus === 404 ? 'not_found' : CAUSES[failure.kind])
   if (!cause) return null
-  const { retryAfterMs } = failure
-  return { ...refused, cause, ...(retryAfterMs !== undefined && { retryAfterMs }) }
+  const { kind: _, ...said } = failure
+  return { kind: 'refused', cause, httpStatus, ...said }
 }
 
 /** Null for what settles nothing: no tag, or created without an id or a cost. Then the list decides. */

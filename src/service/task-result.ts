@@ -54,20 +54,18 @@ export async function listReady(transport: Transport, store: Store, fn: ServiceF
   return fetchReady(transport, path)
 }
 
-/**
- * Of all functions, in one call. Null where it is not offered (docs/service.md: one ready list), asked once.
- */
-export function commonReadyList(transport: Transport): () => Promise<ReadyList | null> {
-  let isOffered = true
-  return async () => {
-    if (!isOffered) return null
-    try {
-      return await fetchReady(transport, '/v3/app_data/tasks_ready')
-    } catch (error) {
-      if (!isNotOffered(error)) throw error
-      isOffered = false
-      return null
-    }
+/** Where it was asked for and is not offered. */
+const withoutCommonList = new WeakSet<Transport>()
+
+/** Of all functions, in one call. Null where it is not offered (docs/service.md: one ready list), asked once. */
+export async function listAllReady(transport: Transport): Promise<ReadyList | null> {
+  if (withoutCommonList.has(transport)) return null
+  try {
+    return await fetchReady(transport, '/v3/app_data/tasks_ready')
+  } catch (error) {
+    if (!isNotOffered(error)) throw error
+    withoutCommonList.add(transport)
+    return null
   }
 }
 

@@ -11,18 +11,10 @@ import { countStates, depsOf, openOther } from '../post/posting.ts'
 import { lasting } from '../support/lasting.ts'
 import { clear } from '../support/stages.ts'
 import { createWorld, until } from '../support/world.ts'
-import { type BoughtTask, bend, buyTasks, countCaptures, holdTable, openReceiver } from './receiving.ts'
+import { bend, buyOne, buyTasks, countCaptures, holdTable, keywordsOf, openReceiver } from './receiving.ts'
 
 const world = lasting(() => createWorld({ sandbox: { callsPerMinute: 100_000 } }))
 afterEach(() => clear(world))
-
-const keywordsOf = (count: number) => Array.from({ length: count }, (_, n) => `yoga ${n}`)
-
-async function buyOne(keyword = 'yoga', depth = 10): Promise<BoughtTask> {
-  const [task] = await buyTasks(world, [keyword], { depth })
-  assert.ok(task !== undefined)
-  return task
-}
 
 describe("a request that is not the service's", () => {
   test('is answered alike whatever is wrong with it: 404 and nothing else', async (t) => {
@@ -68,7 +60,7 @@ describe("a request that is not the service's", () => {
     const slow = connect(receiver.address.port, '127.0.0.1')
     slow.write('POST /x HTTP/1.1\r\nhost:')
     const closed = once(slow.resume(), 'close')
-    const task = await buyOne()
+    const task = await buyOne(world)
     assert.equal(await deliver(task, task.answer), 200)
     await closed
   })
@@ -99,7 +91,7 @@ test('strangers who open every connection and say nothing, or little, keep no de
 describe('a postback that cannot be taken', () => {
   test('is 400, and its task stays open', async (t) => {
     const { deliver, origin, secret } = await openReceiver(t, world)
-    const task = await buyOne()
+    const task = await buyOne(world)
     const half = gzipSync(task.answer).subarray(0, 500)
     const another = bend(task.answer, (sent) => {
       sent.id = randomUUID()
@@ -130,7 +122,7 @@ describe('a postback that cannot be taken', () => {
 
   test('is 413 when it is too large, as it comes or unpacked', async (t) => {
     const { deliver } = await openReceiver(t, world)
-    const task = await buyOne()
+    const task = await buyOne(world)
     assert.equal(await deliver(task, gzipSync(Buffer.alloc(33 * 1024 * 1024, ' '))), 413)
     assert.equal(await deliver(task, Buffer.alloc(4 * 1024 * 1024 + 1, ' ')).catch(() => 413), 413)
     assert.equal(await deliver(task, task.answer), 200)
@@ -140,7 +132,7 @@ describe('a postback that cannot be taken', () => {
 describe('the answer 200', () => {
   test('never comes before the commit', async (t) => {
     const { deliver } = await openReceiver(t, world)
-    const task = await buyOne()
+    const task = await buyOne(world)
     const hold = await holdTable(world, 'ranking')
     let status: number | undefined
     const delivered = deliver(task, task.answer).then((answered) => {
@@ -157,7 +149,7 @@ describe('the answer 200', () => {
   test('does not come when the database cannot store, and the ready list still has it', async (t) => {
     const db = openOther(world)
     const { deliver, logLines, secret } = await openReceiver(t, world, { db })
-    const task = await buyOne()
+    const task = await buyOne(world)
     await db.close()
     assert.equal(await deliver(task, task.answer), 503)
     assert.deepEqual(await countStates(world.db), { posted: 1 })
@@ -208,7 +200,7 @@ describe('a receiver that is stopped', () => {
 
   test('ends all the same when the database hangs', async (t) => {
     const { deliver, receiver } = await openReceiver(t, world)
-    const task = await buyOne()
+    const task = await buyOne(world)
     const hold = await holdTable(world, 'ranking')
     const delivered = deliver(task, task.answer).catch(() => 'cut off')
     await until('a batch waits', async () => (await hold.waiters()) > 0)

@@ -1,4 +1,5 @@
 /** A receiver in front of the world's database, and a service that delivers to it by hand. */
+import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import { gzipSync } from 'node:zlib'
@@ -114,6 +115,15 @@ export async function buyTasks(...bought: Parameters<typeof buyUnread>): Promise
   const tasks = await buyUnread(...bought)
   return Promise.all(tasks.map(async (task) => ({ ...task, answer: await readAnswer(bought[0], task.id) })))
 }
+
+/** As `buyTasks`, one. */
+export async function buyOne(world: World, keyword = 'yoga', depth = 10): Promise<BoughtTask> {
+  const [task] = await buyTasks(world, [keyword], { depth })
+  assert.ok(task !== undefined)
+  return task
+}
+
+export const keywordsOf = (count: number) => Array.from({ length: count }, (_, n) => `yoga ${n}`)
 
 /** What the service answers when it is asked for the result of an ios search. */
 export async function readAnswer(world: World, id: string): Promise<string> {

@@ -12,9 +12,11 @@ import { createWorld } from '../support/world.ts'
 import {
   type BoughtTask,
   bend,
+  buyOne,
   buyTasks,
   buyUnread,
   countCaptures,
+  keywordsOf,
   openReceiver,
   readAnswer,
 } from './receiving.ts'
@@ -27,17 +29,10 @@ const OTHER_TAG = `${'0'.repeat(8)}-0000-7000-8000-${'0'.repeat(12)}.1`
 const untag = (sent: any) => {
   delete sent.data.tag
 }
-const keywordsOf = (count: number) => Array.from({ length: count }, (_, n) => `yoga ${n}`)
 
 async function readPosts(): Promise<string[]> {
   const rows = await world.db.sql<{ state: string }[]>`select state from post`
   return rows.map(({ state }) => state)
-}
-
-async function buyOne(keyword = 'yoga', depth = 10): Promise<BoughtTask> {
-  const [task] = await buyTasks(world, [keyword], { depth })
-  assert.ok(task !== undefined)
-  return task
 }
 
 describe('a postback', () => {
@@ -65,7 +60,7 @@ describe('a postback', () => {
 
   test('that comes again and again, at once and later, counts once', async (t) => {
     const { deliver, stored, batches } = await openReceiver(t, world)
-    const task = await buyOne('xqzvbnk', 700)
+    const task = await buyOne(world, 'xqzvbnk', 700)
     const answers = await Promise.all(Array.from({ length: 30 }, () => deliver(task, task.answer)))
     assert.deepEqual(new Set(answers), new Set([200]))
     assert.equal(await deliver(task, task.answer), 200)
@@ -121,7 +116,7 @@ describe('a postback', () => {
 
   test('under an id that the service did not tell books nothing, whatever its body says', async (t) => {
     const { deliver } = await openReceiver(t, world)
-    const task = await buyOne()
+    const task = await buyOne(world)
     const other = { id: randomUUID(), tag: task.tag }
     const renamed = bend(task.answer, (sent) => {
       sent.id = other.id
@@ -136,7 +131,7 @@ describe('a postback', () => {
 
   test('of a task that was sent away without its tag is known by its id', async (t) => {
     const { origin, secret } = await openReceiver(t, world)
-    const task = await buyOne()
+    const task = await buyOne(world)
     const response = await fetch(`${origin}/${secret}?id=${task.id}`, { method: 'POST', body: task.answer })
     assert.equal(response.status, 200)
   })
@@ -153,7 +148,7 @@ describe('a postback that brings no result', () => {
   for (const [code, status, states] of outcomes) {
     test(`but ${code} is answered with ${status}: the service is asked for the rest`, async (t) => {
       const { deliver } = await openReceiver(t, world)
-      const task = await buyOne()
+      const task = await buyOne(world)
       const answer = bend(task.answer, (sent) => {
         Object.assign(sent, { status_code: code, status_message: 'As it is.', result: null })
       })

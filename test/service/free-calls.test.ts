@@ -96,26 +96,41 @@ describe('a free call is repeated', () => {
 })
 
 describe('a free call fails at once', () => {
+  const refused = (status_code: number) => envelope(null, { status_code })
+  const ofTask = (status_code: number) => envelope([taskWith(null, { status_code })])
+  const PASSWORD = /\(40100\).* Check APP_DATA_LOGIN and APP_DATA_PASSWORD\.$/
+  const STATE = /Look at the state of the account with the service\.$/
+  const MONEY = /Check the balance and the cost limits of the account\.$/
+  const PACE = /the caller decides what to do with the rest of the minute\.$/
   const refusals = [
-    [plainBody(401, ''), AccountError, 'account'],
-    [plainBody(402, ''), AccountError, 'account_money'],
-    [plainBody(404, ''), RejectedError, 'rejected'],
-    [plainBody(302, '', { location: '/v3/elsewhere' }), RejectedError, 'rejected'],
-    [plainBody(429, '', { 'retry-after': '3' }), RateLimitedError, 'rate_limited'],
-    [envelope(null, { status_code: 40100 }), AccountError, 'account'],
-    [envelope(null, { status_code: 40104 }), AccountError, 'account'],
-    [envelope([taskWith(null, { status_code: 40210 })]), AccountError, 'account_money'],
-    [envelope(null, { status_code: 40202 }), RateLimitedError, 'rate_limited'],
-    [envelope([taskWith(null, { status_code: 40202 })]), RateLimitedError, 'rate_limited'],
-    [envelope([taskWith(null, { status_code: 40501 })]), RejectedError, 'rejected'],
+    [plainBody(401, ''), AccountError, 'account', PASSWORD],
+    [refused(40100), AccountError, 'account', PASSWORD],
+    [refused(40104), AccountError, 'account', /The account is not verified yet: .*\.$/],
+    [refused(40207), AccountError, 'account', /does not allow calls from the address of this machine: .*\.$/],
+    [refused(40204), AccountError, 'account', /may not use the App Data API: order it with the service\.$/],
+    [refused(40201), AccountError, 'account', STATE],
+    [refused(40199), AccountError, 'account', STATE],
+    [plainBody(402, ''), AccountError, 'account_money', MONEY],
+    [refused(40203), AccountError, 'account_money', MONEY],
+    [ofTask(40210), AccountError, 'account_money', MONEY],
+    [plainBody(404, ''), RejectedError, 'rejected', /Check APP_DATA_URL and APP_DATA_STORES\.$/],
+    [plainBody(302, '', { location: '/v3/elsewhere' }), RejectedError, 'rejected', /refused again\.$/],
+    [ofTask(40501), RejectedError, 'rejected', /was refused: .*\(40501\)\.$/],
+    [plainBody(429, '', { 'retry-after': '3' }), RateLimitedError, 'rate_limited', PACE],
+    [refused(40202), RateLimitedError, 'rate_limited', PACE],
+    [ofTask(40202), RateLimitedError, 'rate_limited', PACE],
   ] as const
-  for (const [index, [answer, type, code]] of refusals.entries()) {
-    test(`as ${code} (${index + 1})`, async (t) => {
+  for (const [index, [answer, type, code, message]] of refusals.entries()) {
+    test(`as ${code}, and says what to do (${index + 1})`, async (t) => {
       const server = await startWireServer(t, answer)
-      const client = openClient(t, server.baseUrl)
-      const error = await client.getStatus().catch((cause: unknown) => cause)
+      const error = await openClient(t, server.baseUrl)
+        .getStatus()
+        .catch((cause: unknown) => cause)
       assert.ok(error instanceof type)
       assert.equal('code' in error && error.code, code)
+      assert.match(error.message, /^GET \/v3\/appendix\/status /)
+      assert.match(error.message, message)
+      assert.equal(error.message.includes('PASSWORD'), message === PASSWORD)
       assert.equal(server.received.length, 1)
       assert.doesNotMatch(`${error.message}${error.stack}`, /secret|bWU6c2VjcmV0/)
     })

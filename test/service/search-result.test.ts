@@ -227,9 +227,6 @@ test('a store that counts no results and gives some does not say how many there 
 describe('a search of which no item can be read is refused with the path of the field', () => {
   const broken: [string, unknown, string][] = [
     ['a rank of 0', page([item(0)]), 'items[0].rank_group'],
-    ['no absolute rank', page([item(1, { rank_absolute: null })]), 'items[0].rank_absolute'],
-    ['no app', page([item(1, { app_id: null })]), 'items[0].app_id'],
-    ['a title that is an object', page([item(1, { title: {} })]), 'items[0].title'],
     ['an html page instead of an app', page([{ page: 1, html: '<html>' }]), 'items[0].type'],
     ['an item that is no object', page([null, null]), 'items[0].type'],
     ['two apps on one rank', page([item(1), item(1, { app_id: '7' })]), 'items[0].rank_group'],

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { classifyCall, classifyStatus, type StatusClass } from '../../src/service/status-codes.ts'
-import { envelope, openClient, plainBody, startWireServer } from './wire-server.ts'
 
 const KNOWN: Readonly<Partial<Record<StatusClass, readonly number[]>>> = {
   ok: [20000],
@@ -38,34 +37,3 @@ test('any 4xxxx is somebody’s fault and any 5xxxx the server’s, never a succ
   within(40000, 49999, (code) => !successes.has(classifyStatus(code)))
   within(50000, 60000, (code) => classifyStatus(code) === 'server')
 })
-
-const refused = (status_code: number) => envelope(null, { status_code })
-const STATE = /Look at the state of the account with the service\.$/
-const MONEY = /Check the balance and the cost limits of the account\.$/
-const refusals = [
-  ['a wrong password', plainBody(401, ''), /\(40100\).* Check APP_DATA_LOGIN and APP_DATA_PASSWORD\.$/],
-  ['40100', refused(40100), /Check APP_DATA_LOGIN and APP_DATA_PASSWORD\.$/],
-  ['an account that is not verified', refused(40104), /The account is not verified yet: .*\.$/],
-  ['an address', refused(40207), /does not allow calls from the address of this machine: .*\.$/],
-  ['another state of the account', refused(40201), STATE],
-  ['an unknown code of the whole call', refused(40199), STATE],
-  [
-    'a missing part',
-    refused(40204),
-    /The account may not use the App Data API: order it with the service\.$/,
-  ],
-  ['no money', plainBody(402, ''), MONEY],
-  ['a cost limit', refused(40203), MONEY],
-] as const
-
-for (const [name, answer, message] of refusals) {
-  test(`a refusal for ${name} names the call, and what to do`, async (t) => {
-    const server = await startWireServer(t, answer)
-    const call = openClient(t, server.baseUrl).getUserData()
-    const error = await call.catch((cause: unknown) => cause)
-    assert.ok(error instanceof Error)
-    assert.match(error.message, /^GET \/v3\/appendix\/user_data failed: /)
-    assert.match(error.message, message)
-    assert.equal(error.message.includes('PASSWORD'), message.source.includes('PASSWORD'))
-  })
-}

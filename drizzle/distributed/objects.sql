@@ -15,10 +15,9 @@ from distributed_ranking r;
 
 create or replace view ranking_slot as
 select p.project, h.store, h.list, h.keyword, h.collection, h.category, p.location, h.location_code,
-  h.language, p.tags, p.weight,
-  (h.slot at time zone p.timezone)::date as day, h.slot, h.captured_at, h.gap, h.reason, h.depth,
-    h.results_count,
-  case when h.gap is null then p.check_url end as check_url, h.app_ids, h.absolute, p.every, h.target_id
+  h.language, p.tags, p.weight, (h.slot at time zone p.timezone)::date as day, h.slot, h.captured_at, h.gap,
+  h.reason, h.depth, h.results_count, case when h.gap is null then p.check_url end as check_url, h.app_ids,
+  h.absolute, p.every, h.target_id
 from distributed_slot h
 join list_period p on p.project = h.project and p.target_id = h.target_id
   and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, h.slot, h.gap);
@@ -56,34 +55,18 @@ begin atomic
     and s.slot < (to_day + 2) + timetz '00:00+00';
 end;
 
-create or replace view rank_history as
+create or replace view rank_history {{around}}
 select p.project, h.store, h.list, h.keyword, h.collection, h.category, p.location, h.location_code,
-  h.language, p.tags, p.weight,
-  h.app_id, a.title, a.label, a.role, (h.slot at time zone p.timezone)::date as day, h.slot, h.captured_at,
-    h.rank,
+  h.language, p.tags, p.weight, h.app_id, a.title, a.label, a.role,
+  (h.slot at time zone p.timezone)::date as day, h.slot, h.captured_at, h.rank,
   coalesce(h.absolute_rank, h.rank)::integer as absolute_rank, h.depth, h.results_count,
-  rank_outcome(h.rank, h.gap, h.reason) as outcome,
-  h.reason, case when h.gap is null then p.check_url end as check_url, p.every, h.target_id, h.app,
+  rank_outcome(h.rank, h.gap, h.reason) as outcome, h.reason,
+  case when h.gap is null then p.check_url end as check_url, p.every, h.target_id, h.app,
   null::text as source
 from distributed_rank h
 join list_period p on p.project = h.project and p.target_id = h.target_id
   and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, h.slot, h.gap)
 join project_app a on a.project = h.project and a.app = h.app and h.slot < coalesce(a.ended_at, 'infinity')
-union all
-select p.project, p.store, p.list, p.keyword, p.collection, p.category, p.location, p.location_code,
-  p.language, p.tags, p.weight,
-  a.app_id, a.title, a.label, a.role, (s.slot at time zone p.timezone)::date, s.slot, null, null, null, null,
-    null, 'pending', null,
-  null, p.every, p.target_id, a.app, null
-from pending_ranking s
-join list_period p on p.period_id = s.period_id
-join project_app a on a.project = p.project and a.store = p.store
-  and s.slot < coalesce(a.ended_at, 'infinity')
-union all
-select i.project, i.store, 'keyword', i.keyword, null, null, i.location, i.location_code, i.language, i.tags,
-  i.weight, i.app_id, i.title, i.label, i.role, i.day, i.slot, null, i.rank, null, null, null, 'imported',
-  null, null, null, i.target_id, i.app, i.source
-from imported_history i;
 
 -- The latest slot of each list, from the last two intervals: the workers send one row a list. Where another
 -- project has asked for that slot, and this one has not, or there is none, the slots of the last 40 days say
@@ -178,13 +161,10 @@ comment on function past_rankings is
   'The rows of the history 1, 7 and 30 days before those of latest_rankings.';
 
 create or replace view rank_latest as
-select k.project, k.store, k.list, k.keyword, k.collection, k.category, k.location, k.location_code,
-  k.language, k.tags, k.weight,
-  a.app_id, a.title, a.label, a.role, (r.slot at time zone k.timezone)::date as day, r.slot::timestamptz(6),
-    r.captured_at::timestamptz(6), found.rank,
+select k.project, {{list k}}, {{app a}}, (r.slot at time zone k.timezone)::date as day,
+  r.slot::timestamptz(6), r.captured_at::timestamptz(6), found.rank,
   coalesce(r.absolute[found.rank], found.rank)::integer as absolute_rank, r.depth, r.results_count,
-  rank_outcome(found.rank, r.gap, r.reason) as outcome,
-  r.reason, case when r.gap is null then k.check_url end as check_url, k.every, k.target_id, a.app
+  rank_outcome(found.rank, r.gap, r.reason) as outcome, r.reason, case when r.gap is null then k.check_url end as check_url, k.every, k.target_id, a.app
 from project j
 cross join lateral latest_rankings(j.name) r
 join list_period k on k.project = j.name and k.period_id = r.period_id
@@ -193,18 +173,7 @@ join project_app a on a.project = k.project and case when a.store = k.store then
 cross join lateral (select array_position(r.app_ids, a.app) as rank offset 0) found
 where k.ended_at is null;
 
-create or replace view rank_change as
-select l.project, l.store, l.list, l.keyword, l.collection, l.category, l.location, l.location_code,
-  l.language, l.tags, l.weight, l.app_id, l.title, l.label, l.role, l.day, l.slot, l.captured_at, l.rank,
-  l.absolute_rank, l.depth, l.results_count, l.outcome, l.reason, l.check_url, l.every, l.target_id, l.app,
-  past.rank_1d, rank_climb(past.rank_1d, past.outcome_1d, was.depth_1d, l.rank, l.outcome,
-    l.depth) as change_1d,
-  past.rank_7d, rank_climb(past.rank_7d, past.outcome_7d, was.depth_7d, l.rank, l.outcome,
-    l.depth) as change_7d,
-  past.rank_30d, rank_climb(past.rank_30d, past.outcome_30d, was.depth_30d, l.rank, l.outcome,
-    l.depth) as change_30d,
-  past.outcome_1d, past.outcome_7d, past.outcome_30d
-from rank_latest l
+create or replace view rank_change {{around}}
 left join (
   select j.name as project, r.target_id, max(r.app_ids) filter (where r.days = 1) as ids_1d,
     max(r.app_ids) filter (where r.days = 7) as ids_7d, max(r.app_ids) filter (where r.days = 30) as ids_30d,
@@ -217,31 +186,6 @@ left join (
   cross join lateral past_rankings(j.name) r
   group by j.name, r.target_id
 ) was on was.project = l.project and was.target_id = l.target_id
-cross join lateral (
-  select f.rank_1d, f.rank_7d, f.rank_30d, case when f.rank_1d is null then was.unranked_1d
-    else 'ranked' end as outcome_1d,
-    case when f.rank_7d is null then was.unranked_7d else 'ranked' end as outcome_7d,
-    case when f.rank_30d is null then was.unranked_30d else 'ranked' end as outcome_30d
-  from (
-    select array_position(was.ids_1d, l.app) as rank_1d, array_position(was.ids_7d, l.app) as rank_7d,
-      array_position(was.ids_30d, l.app) as rank_30d offset 0
-  ) f
-) past;
-
-create or replace view ranked_apps as
-select p.project, h.store, h.list, h.keyword, h.collection, h.category, p.location, h.location_code,
-  h.language, p.tags, p.weight,
-  (h.slot at time zone p.timezone)::date as day, h.slot, h.captured_at, found.rank::integer as rank,
-  coalesce(h.absolute[found.rank], found.rank)::integer as absolute_rank, a.app_id, a.title, a.developer,
-    h.depth, h.target_id, a.id as app
-from distributed_slot h
-join list_period p on p.project = h.project and p.target_id = h.target_id
-  and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, h.slot, h.gap)
-cross join lateral unnest(h.app_ids) with ordinality found (app, rank)
-join app a on a.id = found.app;
-
-alter function list_daily(text, date, date) strict;
-alter function owed_slots(text, date, date) strict;
 
 -- Reference tables are written on all nodes by a commit in two phases: only what they do not have yet. In a
 -- statement of its own for each, of periods by their ids, because Citus takes no transition table. Never by a
@@ -311,3 +255,6 @@ end $$;
 
 create or replace trigger keep_distributed after insert or update of name or delete on project
 for each row execute function keep_distributed_project();
+
+alter function list_daily(text, date, date) strict;
+alter function owed_slots(text, date, date) strict;

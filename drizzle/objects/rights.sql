@@ -7,7 +7,7 @@ revoke execute on routine
   first_unopened_slot, fold_spend, follow_watches, forecast_lines, hold_lock, is_collecting, is_copy,
   is_lock_held, is_followed, keep_open_periods, keep_periods, keep_project_periods, keep_projects,
   keyword_target, keyword_targets, lack_of_room, low_balance, note_alert_due, note_snapshots, prepare_row,
-  recount_spend, refuse_project_with_history, refuse_unfit_rule, refuse_unknown, refuse_unnamed,
+  recount_spend, refuse_project_with_history, refuse_unfit_rule, refuse_unknown,
   rename_project, restore_hold, set_default_depth, start_missing_watch_periods, start_periods,
   stop_all_periods, store_gaps, store_rankings, take_call_permits, target_of, tend_messages, unknown_category,
   unknown_language, unknown_location, wait_for_lock, wait_of_call

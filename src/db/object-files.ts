@@ -66,7 +66,9 @@ export function readObjects(folder: string): Objects {
       .update([...texts.values()].join('\0'))
       .digest('hex'),
     definitions,
-    distributed: definitionsOf(split(read('distributed/objects.sql'))),
+    distributed: definitionsOf(split(texts.get('distributed/objects.sql') ?? '')).map((definition) =>
+      fillAround(definition, definitions),
+    ),
     columns: readEntries(read('objects/columns.txt')),
     revokes: parts.filter((text) => text.startsWith('revoke ')),
     grants: [...parts.filter((text) => text.startsWith('grant ')), grantViews(definitions)],
@@ -142,6 +144,14 @@ function definitionsOf(parts: readonly string[]): Definition[] {
       const [text = part, ...comments] = part.split(/^(?=comment on )/m)
       return { key: keyOf(text), text, comments: comments.join('') }
     })
+}
+
+/** `… {{around}} part` is the text in objects/, with this part in the place of what is marked there. */
+function fillAround(definition: Definition, definitions: readonly Definition[]): Definition {
+  const [, part] = definition.text.split('{{around}}')
+  const text = definitions.find(({ key }) => key === definition.key)?.text
+  if (part === undefined || text === undefined) return definition
+  return { ...definition, text: text.replace(/-- <history>.*-- <\/history>/s, () => part) }
 }
 
 function keyOf(text: string): string {

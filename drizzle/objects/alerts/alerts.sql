@@ -120,31 +120,29 @@ for each row when (
 ) execute function prepare_row('{project,name}', '{project,app_id,keyword,tag}');
 
 -- The foreign keys would refuse these too, in words that say neither what to do nor what is near.
-create or replace function refuse_unnamed(in_table text, what text, name text, names text[], hint text)
-  returns void language plpgsql as $$
-begin
-  if name is not null and name <> all(names) then
-    raise foreign_key_violation using
-      message = format('There is no %s %s.', what, shown_value(to_jsonb(name)))
-        || coalesce(' Did you mean ' || nearest_name(name, names) || '?', ''),
-      hint = hint, schema = 'public', table = in_table, constraint = in_table || '_' || what || '_known';
-  end if;
-end $$;
-
 create or replace function find_named() returns trigger
 language plpgsql security definer set search_path = public, pg_temp as $$
 declare
-  channels text[] := array(select name from alert_channel order by name);
+  given jsonb := to_jsonb(new);
+  unknown record;
 begin
-  if tg_table_name = 'project' then
-    perform refuse_unnamed('project', 'channel', new.digest_channel, channels,
-      'Insert it into alert_channel first, with digest = daily, weekly or monthly.');
-  else
-    perform refuse_unnamed('alert_rule', 'project', new.project,
-      array(select name from project order by name), 'A project is made by the first watch that names it.');
-    perform refuse_unnamed('alert_rule', 'channel', new.channel, channels,
-      'Insert it into alert_channel first, or leave channel out: '
-      'then alert_history alone has what the rule finds.');
+  select n.* into unknown
+  from (values
+    ('project', given ->> 'project', array(select p.name from project p order by 1),
+      'A project is made by the first watch that names it.'),
+    ('channel', coalesce(given ->> 'channel', given ->> 'digest_channel'),
+      array(select c.name from alert_channel c order by 1), 'Insert it into alert_channel first, '
+        || case tg_table_name when 'project' then 'with digest = daily, weekly or monthly.'
+          else 'or leave channel out: then alert_history alone has what the rule finds.' end)
+  ) n (what, name, names, hint)
+  where n.name <> all(n.names)
+  limit 1;
+  if found then
+    raise foreign_key_violation using
+      message = format('There is no %s %s.', unknown.what, shown_value(to_jsonb(unknown.name)))
+        || coalesce(' Did you mean ' || nearest_name(unknown.name, unknown.names) || '?', ''),
+      hint = unknown.hint, schema = 'public', table = tg_table_name,
+      constraint = tg_table_name || '_' || unknown.what || '_known';
   end if;
   return new;
 end $$;

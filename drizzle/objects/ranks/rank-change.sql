@@ -38,6 +38,7 @@ select l.project, {{list l}}, {{app l}}, l.day, l.slot, l.captured_at, l.rank, l
   rank_climb(past.rank_30d, past.outcome_30d, was.depth_30d, l.rank, l.outcome, l.depth) as change_30d,
   past.outcome_1d, past.outcome_7d, past.outcome_30d
 from rank_latest l
+-- <history>
 cross join lateral (
   select max(r.app_ids) filter (where r.slot = l.slot - interval '24 hours') as ids_1d,
     max(r.app_ids) filter (where r.slot = l.slot - interval '168 hours') as ids_7d,
@@ -60,6 +61,7 @@ cross join lateral (
         and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, r.slot, r.gap)
     )
 ) was
+-- </history>
 cross join lateral (
   select f.rank_1d, f.rank_7d, f.rank_30d,
     case when f.rank_1d is null then was.unranked_1d else 'ranked' end as outcome_1d,

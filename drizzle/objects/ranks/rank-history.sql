@@ -5,6 +5,7 @@
 -- costs in a history of ten years. The stores are compared by a case, because the planner would join by an
 -- equation.
 create or replace view rank_history as
+-- <history>
 select p.project, {{list p}}, {{app a}}, (r.slot at time zone p.timezone)::date as day, r.slot, r.captured_at,
   found.rank, coalesce(r.absolute[found.rank], found.rank)::integer as absolute_rank, r.depth,
   r.results_count, rank_outcome(found.rank, r.gap, r.reason) as outcome,
@@ -20,6 +21,7 @@ join lateral (
     case when a.app = any(r.app_ids) then array_position(r.app_ids, a.app) end as rank
   offset 0
 ) found on found.is_shown
+-- </history>
 union all
 select p.project, {{list p}}, {{app a}}, (s.slot at time zone p.timezone)::date, s.slot, null, null, null,
   null, null, 'pending', null, null, p.every, p.target_id, a.app, null

@@ -4,65 +4,45 @@
  */
 import { sql } from 'drizzle-orm'
 import { check, index, pgTable, uniqueIndex } from 'drizzle-orm/pg-core'
-import { APP_ID_FORM, businessNow, clock, instant, ownId, rulesOf, uuidV7, whole } from './columns.ts'
+import {
+  APP_ID_FORM,
+  businessNow,
+  clock,
+  instant,
+  NOTE_RULES,
+  ownId,
+  rulesOf,
+  uuidV7,
+  whole,
+} from './columns.ts'
 import { alertChannel, project } from './project.ts'
 
-const rule = rulesOf('alert_rule', ['project', 'name'])
-
-/** What a rule is about, and of what it speaks. */
-const SCOPE_RULES = [
-  rule.trimmed('name', 100),
-  rule.printable('name'),
-  ...rule.note(),
-  rule('store_known', sql`store in ('ios_store', 'android_store')`, 'store'),
-  rule('app_id_form', APP_ID_FORM, 'app_id'),
-  rule('role_own_competitor_or_any', sql`role in ('own', 'competitor', 'any')`, 'role'),
-  rule.sized('keyword', 700),
-  rule.sized('tag', 100),
-]
-
-/** From where on it is told. */
-const THRESHOLD_RULES = [
-  rule('direction_any_up_or_down', sql`direction in ('any', 'up', 'down')`, 'direction'),
-  rule(
-    'bands_1_to_1000',
-    sql`coalesce(threshold_11_to_30, 1) between 1 and 1000
-        and coalesce(threshold_beyond, 1) between 1 and 1000`,
-    'threshold_11_to_30',
-    'threshold_beyond',
-  ),
-  rule.between('top', 1, 1000),
-]
-
-/** What is compared, how grave it is, and how often it is told. */
-const COMPARISON_RULES = [
-  rule(
-    'compared_with_known',
-    sql`compared_with in ('1 day', '7 days', '30 days', 'best', 'base')`,
-    'compared_with',
-  ),
-  rule(
-    'base_where_compared_with_base',
-    sql`(base is null) = (compared_with <> 'base')`,
-    'base',
-    'compared_with',
-  ),
-  rule.between('base', 1, 1000),
-  rule(
-    'window_days_only_of_best',
-    sql`window_days is null or compared_with = 'best'`,
-    'window_days',
-    'compared_with',
-  ),
-  rule.between('window_days', 2, 400),
-  rule('severity_known', sql`severity in ('info', 'warning', 'critical')`, 'severity'),
-  rule(
-    'cooldown_0_to_366_days',
-    sql`extract(year from cooldown) = 0 and extract(month from cooldown) = 0
+/** What a rule is about, from where on it is told, what is compared, how grave it is, and how often. */
+const RULES = rulesOf(
+  'alert_rule',
+  'project, name',
+  `
+    name_1_to_100_trimmed (name; char_length(name)):
+      char_length(name) between 1 and 100 and name = btrim(name)
+    name_without_control_characters (name): not has_control_characters(name)${NOTE_RULES}
+    store_known (store): store in ('ios_store', 'android_store')
+    app_id_form (app_id): ${APP_ID_FORM}
+    role_own_competitor_or_any (role): role in ('own', 'competitor', 'any')
+    keyword_1_to_700 (keyword; char_length(keyword)): char_length(keyword) between 1 and 700
+    tag_1_to_100 (tag; char_length(tag)): char_length(tag) between 1 and 100
+    direction_any_up_or_down (direction): direction in ('any', 'up', 'down')
+    bands_1_to_1000 (threshold_11_to_30; threshold_beyond): coalesce(threshold_11_to_30, 1) between 1 and 1000
+        and coalesce(threshold_beyond, 1) between 1 and 1000
+    top_1_to_1000 (top): top between 1 and 1000
+    compared_with_known (compared_with): compared_with in ('1 day', '7 days', '30 days', 'best', 'base')
+    base_where_compared_with_base (base; compared_with): (base is null) = (compared_with <> 'base')
+    base_1_to_1000 (base): base between 1 and 1000
+    window_days_only_of_best (window_days; compared_with): window_days is null or compared_with = 'best'
+    window_days_2_to_400 (window_days): window_days between 2 and 400
+    severity_known (severity): severity in ('info', 'warning', 'critical')
+    cooldown_0_to_366_days (cooldown): extract(year from cooldown) = 0 and extract(month from cooldown) = 0
         and extract(epoch from cooldown) between 0 and 31622400`,
-    'cooldown',
-  ),
-]
+)
 
 /** What a person wants to be told of. docs/alerts.md says what each kind compares. */
 export const alertRule = pgTable(
@@ -96,12 +76,7 @@ export const alertRule = pgTable(
     note: c.text(),
     created_at: instant().notNull().default(businessNow),
   }),
-  (t) => [
-    ...SCOPE_RULES,
-    ...THRESHOLD_RULES,
-    ...COMPARISON_RULES,
-    uniqueIndex('alert_rule_same_row_twice').on(t.project, t.name),
-  ],
+  (t) => [...RULES, uniqueIndex('alert_rule_same_row_twice').on(t.project, t.name)],
 )
 
 /**

@@ -5,18 +5,48 @@
 import { sql } from 'drizzle-orm'
 import { pgTable, primaryKey } from 'drizzle-orm/pg-core'
 import { SECTIONS } from '../../sections.ts'
-import { businessNow, instant, ownId, rulesOf } from './columns.ts'
-
-const channelRule = rulesOf('alert_channel', ['name'])
-const rule = rulesOf('project', ['name'])
-const SECTION_NAMES = sql.raw(`array[${SECTIONS.map((name) => `'${name}'`).join(', ')}]`)
+import { businessNow, instant, NOTE_RULES, ownId, rulesOf } from './columns.ts'
 
 const LOOPBACK = '(localhost|127[.][0-9]{1,3}[.][0-9]{1,3}[.][0-9]{1,3}|[[]::1[]])(:[0-9]{1,5})?'
-/** As literals of SQL, because a CHECK takes no parameters. */
-const WEBHOOK_FORM = sql.raw(`'^(https://[^/?#@[:space:]]+|http://${LOOPBACK})([/?][^[:space:]]*)?$'`)
 /** Of RFC 5322, an atom with dots: whoever is called O'Neil has an apostrophe in it. */
 const EMAIL = "[A-Za-z0-9.!#$%&''*+/=?^_`{|}~-]+@[A-Za-z0-9-]+([.][A-Za-z0-9-]+)+"
-const EMAILS_FORM = sql.raw(`'^${EMAIL}( *, *${EMAIL}){0,19}$'`)
+
+const CHANNEL_RULES = rulesOf(
+  'alert_channel',
+  'name',
+  `
+    name_1_to_100_trimmed (name; char_length(name)):
+      char_length(name) between 1 and 100 and name = btrim(name)
+    name_without_control_characters (name): not has_control_characters(name)${NOTE_RULES}
+    kind_of_channel (kind): kind in ('webhook', 'slack', 'teams', 'discord', 'email')
+    address_of_webhook_and_email (kind): kind not in ('webhook', 'slack', 'teams', 'discord', 'email')
+        or (address is null) = (kind in ('slack', 'teams', 'discord'))
+    webhook_https_unless_loopback (kind):
+      kind <> 'webhook' or address ~ '^(https://[^/?#@[:space:]]+|http://${LOOPBACK})([/?][^[:space:]]*)?$'
+    email_1_to_20_addresses (address): kind <> 'email' or address ~ '^${EMAIL}( *, *${EMAIL}){0,19}$'
+    address_at_most_2000 (char_length(address)): char_length(address) <= 2000
+    secret_of_webhook_and_slack (secret_variable; kind): (secret_variable is null) = (kind = 'email')
+    secret_variable_form (kind): secret_variable ~ '^ALERT_[A-Z0-9_]{1,100}$'
+    digest_known (digest): digest in ('instant', 'daily', 'weekly', 'monthly')
+    without_known_sections (without): without <@ array[${SECTIONS.map((name) => `'${name}'`).join(', ')}]
+    hour_0_to_23 (hour): hour between 0 and 23
+    max_lines_1_to_40 (max_lines): max_lines between 1 and 40
+    report_only_of_digest_by_email (kind; digest): not report or (kind = 'email' and digest <> 'instant')`,
+)
+
+/** NaN is greater than every number. */
+const PROJECT_RULES = rulesOf(
+  'project',
+  'name',
+  `
+    name_1_to_100_characters (name; char_length(name)): char_length(name) between 1 and 100
+    name_without_control_characters (name): not has_control_characters(name)
+    timezone_known (timezone): is_timezone(timezone)
+    daily_usd_0_to_99999999 (daily_usd): daily_usd between 0 and 99999999
+    monthly_usd_0_to_99999999 (monthly_usd): monthly_usd between 0 and 99999999
+    keep_history_92_days_to_1000_years (keep_history): keep_history between '92 days' and '1000 years'
+    keep_pages_0_to_1000_years (keep_pages): keep_pages between '0 days' and '1000 years'`,
+)
 
 /** Where messages go. Its secret is the value of an environment variable, which the table names. */
 export const alertChannel = pgTable(
@@ -46,38 +76,7 @@ export const alertChannel = pgTable(
     problem: c.text(),
     created_at: instant().notNull().default(businessNow),
   }),
-  () => [
-    channelRule.trimmed('name', 100),
-    channelRule.printable('name'),
-    ...channelRule.note(),
-    channelRule('kind_of_channel', sql`kind in ('webhook', 'slack', 'teams', 'discord', 'email')`, 'kind'),
-    channelRule(
-      'address_of_webhook_and_email',
-      sql`kind not in ('webhook', 'slack', 'teams', 'discord', 'email')
-        or (address is null) = (kind in ('slack', 'teams', 'discord'))`,
-      'kind',
-    ),
-    channelRule('webhook_https_unless_loopback', sql`kind <> 'webhook' or address ~ ${WEBHOOK_FORM}`, 'kind'),
-    channelRule('email_1_to_20_addresses', sql`kind <> 'email' or address ~ ${EMAILS_FORM}`, 'address'),
-    channelRule('address_at_most_2000', sql`char_length(address) <= 2000`, 'char_length(address)'),
-    channelRule(
-      'secret_of_webhook_and_slack',
-      sql`(secret_variable is null) = (kind = 'email')`,
-      'secret_variable',
-      'kind',
-    ),
-    channelRule('secret_variable_form', sql`secret_variable ~ '^ALERT_[A-Z0-9_]{1,100}$'`, 'kind'),
-    channelRule('digest_known', sql`digest in ('instant', 'daily', 'weekly', 'monthly')`, 'digest'),
-    channelRule('without_known_sections', sql`without <@ ${SECTION_NAMES}`, 'without'),
-    channelRule.between('hour', 0, 23),
-    channelRule.between('max_lines', 1, 40),
-    channelRule(
-      'report_only_of_digest_by_email',
-      sql`not report or (kind = 'email' and digest <> 'instant')`,
-      'kind',
-      'digest',
-    ),
-  ],
+  () => CHANNEL_RULES,
 )
 
 export const project = pgTable(
@@ -98,19 +97,7 @@ export const project = pgTable(
     keep_pages: c.interval(),
     created_at: instant().notNull().default(businessNow),
   }),
-  () => [
-    rule.sized('name', 100, '_characters'),
-    rule.printable('name'),
-    rule('timezone_known', sql`is_timezone(timezone)`, 'timezone'),
-    rule.between('daily_usd', 0, 99_999_999),
-    rule.between('monthly_usd', 0, 99_999_999),
-    rule(
-      'keep_history_92_days_to_1000_years',
-      sql`keep_history between '92 days' and '1000 years'`,
-      'keep_history',
-    ),
-    rule('keep_pages_0_to_1000_years', sql`keep_pages between '0 days' and '1000 years'`, 'keep_pages'),
-  ],
+  () => PROJECT_RULES,
 )
 
 /**

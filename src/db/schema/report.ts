@@ -4,9 +4,37 @@ import { index, pgTable, primaryKey, uniqueIndex } from 'drizzle-orm/pg-core'
 import { APP_ID_FORM, businessNow, instant, ownId, rulesOf } from './columns.ts'
 import { project } from './project.ts'
 
-const weightRule = rulesOf('rank_weight', ['curve', 'rank::text'])
-const importedRule = rulesOf('imported_rank', ['project', 'day::text', 'source'])
-const noteRule = rulesOf('annotation', ['project', 'day::text', 'text'])
+/** NaN is greater than every number. All is divided by the weight of rank 1. */
+const WEIGHT_RULES = rulesOf(
+  'rank_weight',
+  'curve, rank::text',
+  `
+    curve_1_to_100_trimmed (curve; char_length(curve)):
+      char_length(curve) between 1 and 100 and curve = btrim(curve)
+    curve_without_control_characters (curve): not has_control_characters(curve)
+    rank_1_to_1000 (rank): rank between 1 and 1000
+    weight_of_rank_0_to_1000000 (weight): weight between 0 and 1000000
+    weight_of_rank_1_positive (weight): rank > 1 or weight > 0`,
+)
+const NOTED_RULES = rulesOf(
+  'annotation',
+  'project, day::text, text',
+  `
+    day_2000_to_2200 (day): day between '2000-01-01' and '2200-01-01'
+    app_id_form (app_id): ${APP_ID_FORM}
+    text_1_to_1000_trimmed (text; char_length(text)):
+      char_length(text) between 1 and 1000 and text = btrim(text)
+    text_without_control_characters (text): not has_control_characters(text)`,
+)
+const IMPORTED_RULES = rulesOf(
+  'imported_rank',
+  'project, day::text, source',
+  `
+    rank_1_to_1000 (rank): rank between 1 and 1000
+    day_2000_to_2200 (day): day between '2000-01-01' and '2200-01-01'
+    source_1_to_100_trimmed (source; char_length(source)):
+      char_length(source) between 1 and 100 and source = btrim(source)`,
+)
 
 /**
  * What a rank is worth, by curve. A rank that a curve does not name is worth nothing. The migration that
@@ -19,15 +47,7 @@ export const rankWeight = pgTable(
     rank: c.smallint().notNull(),
     weight: c.doublePrecision().notNull(),
   }),
-  (t) => [
-    primaryKey({ columns: [t.curve, t.rank] }),
-    weightRule.trimmed('curve', 100),
-    weightRule.printable('curve'),
-    weightRule.between('rank', 1, 1000),
-    // NaN is greater than every number. All is divided by the weight of rank 1.
-    weightRule('weight_of_rank_0_to_1000000', sql`weight between 0 and 1000000`, 'weight'),
-    weightRule('weight_of_rank_1_positive', sql`rank > 1 or weight > 0`, 'weight'),
-  ],
+  (t) => [primaryKey({ columns: [t.curve, t.rank] }), ...WEIGHT_RULES],
 )
 
 /** A note of a project on one of its days, for an app or for all: a campaign, an outage. */
@@ -47,10 +67,7 @@ export const annotation = pgTable(
     created_at: instant().notNull().default(businessNow),
   }),
   () => [
-    noteRule('day_2000_to_2200', sql`day between '2000-01-01' and '2200-01-01'`, 'day'),
-    noteRule('app_id_form', APP_ID_FORM, 'app_id'),
-    noteRule.trimmed('text', 1000),
-    noteRule.printable('text'),
+    ...NOTED_RULES,
     uniqueIndex('annotation_same_row_twice').on(
       sql`project`,
       sql`day`,
@@ -81,9 +98,7 @@ export const importedRank = pgTable(
   }),
   (t) => [
     primaryKey({ columns: [t.project, t.target_id, t.app, t.day, t.source] }),
-    importedRule.between('rank', 1, 1000),
-    importedRule('day_2000_to_2200', sql`day between '2000-01-01' and '2200-01-01'`, 'day'),
-    importedRule.trimmed('source', 100),
+    ...IMPORTED_RULES,
     index('imported_rank_of_target').on(t.target_id),
   ],
 )

@@ -6,10 +6,7 @@
  */
 import { sql } from 'drizzle-orm'
 import { boolean, check, index, interval, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core'
-import { businessNow, instant, ownId, type Rules, rulesOf, whole } from './columns.ts'
-
-/** As a literal of SQL, because a CHECK takes no parameters. */
-const UNSUPPORTED_COUNTRY = sql.raw(String.raw`'(^|,)\s*(russia|russian federation|belarus)\s*$'`)
+import { businessNow, instant, NOTE_RULES, ownId, rulesOf, whole } from './columns.ts'
 
 /** What all watches have. */
 const watchColumns = () => ({
@@ -26,69 +23,101 @@ const watchColumns = () => ({
   created_at: instant().notNull().default(businessNow),
 })
 
+const UNSUPPORTED_COUNTRY = String.raw`'(^|,)\s*(russia|russian federation|belarus)\s*$'`
+
 /** Where there is no such store, that alone is said. */
-const inStore = (condition: string) =>
-  sql.raw(`store not in ('ios_store', 'android_store') or (${condition})`)
+const IN_STORE = "store not in ('ios_store', 'android_store') or"
 
 /**
  * Names of places are compared without regard to case in the collation "C", because that of the database may
- * be Turkish, where I is not the capital of i.
+ * be Turkish, where I is not the capital of i. Most rows have no tags, and a function with a query in it is
+ * slow.
  */
-function watchRules(rule: Rules) {
-  return [
-    rule('store_known', sql`store in ('ios_store', 'android_store')`, 'store'),
-    rule('location_code_positive', sql`location_code between 1 and 2147483647`, 'location_code'),
-    rule.sized('location_name', 200),
-    rule.printable('location_name'),
-    rule(
-      'location_country_supported',
-      sql`location_code not in (2643, 2112) and location_name collate "C" !~* ${UNSUPPORTED_COUNTRY}`,
-      'coalesce(location_name, location_code::text)',
-    ),
-    rule(
-      'at_most_one_location',
-      sql`num_nonnulls(location_code, location_name) <= 1`,
-      'location_code',
-      'location_name',
-    ),
-    rule('language_code_form', sql`language_code ~ '^[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,4}$'`, 'language_code'),
-    rule('priority_1_or_2', sql`priority in (1, 2)`, 'priority'),
-    rule('tags_at_most_50', sql`cardinality(tags) <= 50`, 'cardinality(tags)'),
-    // Most have none, and a function with a query in it is slow.
-    rule('tags_of_1_to_100_characters', sql`tags = '{}' or have_length(tags, 1, 100)`, 'tags'),
-    rule(
-      'tags_without_control_characters',
-      sql`tags = '{}' or not has_control_characters(array_to_string(tags, ''))`,
-      'tags',
-    ),
-    ...rule.note(),
-    rule(
-      'every_1_2_3_4_6_8_12_hours_or_1_to_31_days',
-      sql`every = '1 day' or (extract(year from every) = 0 and extract(month from every) = 0
+const COMMON_RULES = String.raw`
+    store_known (store): store in ('ios_store', 'android_store')
+    location_code_positive (location_code): location_code between 1 and 2147483647
+    location_name_1_to_200 (location_name; char_length(location_name)):
+      char_length(location_name) between 1 and 200
+    location_name_without_control_characters (location_name): not has_control_characters(location_name)
+    location_country_supported (coalesce(location_name, location_code::text)):
+      location_code not in (2643, 2112) and location_name collate "C" !~* ${UNSUPPORTED_COUNTRY}
+    at_most_one_location (location_code; location_name): num_nonnulls(location_code, location_name) <= 1
+    language_code_form (language_code): language_code ~ '^[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,4}$'
+    priority_1_or_2 (priority): priority in (1, 2)
+    tags_at_most_50 (cardinality(tags)): cardinality(tags) <= 50
+    tags_of_1_to_100_characters (tags): tags = '{}' or have_length(tags, 1, 100)
+    tags_without_control_characters (tags):
+      tags = '{}' or not has_control_characters(array_to_string(tags, ''))${NOTE_RULES}
+    every_1_2_3_4_6_8_12_hours_or_1_to_31_days (every):
+      every = '1 day' or (extract(year from every) = 0 and extract(month from every) = 0
         and (extract(epoch from every) in (3600, 7200, 10800, 14400, 21600, 28800, 43200)
           or (mod(extract(epoch from every), 86400) = 0 and extract(epoch from every) between 86400
-            and 2678400)))`,
-      'every',
-    ),
-  ]
-}
+            and 2678400)))`
 
 /** Of searches and charts, which are asked for in a place. */
-const placedRules = (rule: Rules) => [
-  ...watchRules(rule),
-  rule('location_name_missing', sql`num_nonnulls(location_code, location_name) > 0`, 'location_name'),
-  rule('html_only_of_android_store', inStore("not html or store = 'android_store'"), 'store'),
-]
+const PLACED_RULES = `${COMMON_RULES}
+    location_name_missing (location_name): num_nonnulls(location_code, location_name) > 0
+    html_only_of_android_store (store): ${IN_STORE} (not html or store = 'android_store')`
+
+/** As it is posted: each % and each + counts three (spec: Task posting). */
+const POSTED_LENGTH = "char_length(replace(replace(keyword, '%', '%25'), '+', '%2B'))"
+const KEYWORD_RULES = rulesOf(
+  'keyword_watch',
+  'project, store, keyword',
+  `${PLACED_RULES}
+    keyword_1_to_700_as_posted (keyword; ${POSTED_LENGTH}): ${POSTED_LENGTH} between 1 and 700
+    keyword_without_control_characters (keyword): not has_control_characters(keyword)
+    depth_1_to_maximum_of_function (depth):
+      ${IN_STORE} (depth between 1 and case store when 'ios_store' then 700 else 200 end)
+    weight_0_to_1000000 (weight): weight between 0 and 1000000
+    volume_0_to_1000000000 (volume): volume between 0 and 1000000000`,
+)
+
+/**
+ * The android_store gives up to 100,000 reviews, which is more than an answer may hold that a runner reads
+ * (docs/service.md: reviews of the android_store).
+ */
+const APP_RULES = rulesOf(
+  'app_watch',
+  'project, store, app_id',
+  `${COMMON_RULES}
+    app_id_form_by_store (app_id; store): ${IN_STORE} (case store
+        when 'ios_store' then app_id ~ '^[1-9][0-9]{2,18}$'
+        else app_id ~ '^[A-Za-z][A-Za-z0-9_]*([.][A-Za-z0-9_]+)+$' and char_length(app_id) <= 255 end)
+    label_1_to_200 (label; char_length(label)): char_length(label) between 1 and 200
+    label_without_control_characters (label): not has_control_characters(label)
+    role_own_or_competitor (role): role in ('own', 'competitor')
+    info_needs_location_and_language (info):
+      not info or (num_nonnulls(location_code, location_name) = 1 and language_code is not null)
+    html_only_with_info_or_reviews_of_android_store (info; reviews; store):
+      ${IN_STORE} (not html or ((info or reviews) and store = 'android_store'))
+    reviews_need_location_and_language (reviews):
+      not reviews or (num_nonnulls(location_code, location_name) = 1 and language_code is not null)
+    reviews_depth_1_to_maximum (reviews_depth):
+      ${IN_STORE} (reviews_depth between 1 and case store when 'ios_store' then 500 else 10000 end)`,
+)
+
+const CHART_RULES = rulesOf(
+  'chart_watch',
+  'project, collection, category',
+  `${PLACED_RULES}
+    collection_1_to_255_characters (collection; char_length(collection)):
+      char_length(collection) between 1 and 255
+    collection_without_control_characters (collection): not has_control_characters(collection)
+    category_1_to_255_characters (category; char_length(category)): char_length(category) between 1 and 255
+    category_without_control_characters (category): not has_control_characters(category)
+    age_rating_known (age_rating): age_rating in ('ages_up_to_5', 'ages_6_8', 'ages_9_12')
+    age_rating_only_of_family_of_android_store (age_rating; category; store):
+      ${IN_STORE} (age_rating is null or (store = 'android_store' and coalesce(category, '') = 'family'))
+    depth_1_to_maximum_of_chart (depth):
+      ${IN_STORE} (depth between 1 and case store when 'ios_store' then 1000 else 200 end)`,
+)
 
 /** Rows are the same whatever the case of their place is. */
 const SAME_PLACE = [
   sql`coalesce(location_code, 0)`,
   sql`lower(coalesce(location_name, '') collate "C")`,
 ] as const
-
-const keywordRule = rulesOf('keyword_watch', ['project', 'store', 'keyword'])
-const appRule = rulesOf('app_watch', ['project', 'store', 'app_id'])
-const chartRule = rulesOf('chart_watch', ['project', 'collection', 'category'])
 
 export const keywordWatch = pgTable(
   'keyword_watch',
@@ -105,22 +134,7 @@ export const keywordWatch = pgTable(
     volume: whole(),
   }),
   () => [
-    ...placedRules(keywordRule),
-    // Each `%` and each `+` counts three (spec: Task posting).
-    keywordRule(
-      'keyword_1_to_700_as_posted',
-      sql`char_length(replace(replace(keyword, '%', '%25'), '+', '%2B')) between 1 and 700`,
-      'keyword',
-      "char_length(replace(replace(keyword, '%', '%25'), '+', '%2B'))",
-    ),
-    keywordRule.printable('keyword'),
-    keywordRule(
-      'depth_1_to_maximum_of_function',
-      inStore(`depth between 1 and case store when 'ios_store' then 700 else 200 end`),
-      'depth',
-    ),
-    keywordRule.between('weight', 0, 1_000_000),
-    keywordRule.between('volume', 0, 1_000_000_000),
+    ...KEYWORD_RULES,
     uniqueIndex('keyword_watch_same_row_twice').on(
       sql`project`,
       sql`store`,
@@ -157,42 +171,7 @@ export const appWatch = pgTable(
     reviews_depth: whole().notNull(),
   }),
   () => [
-    ...watchRules(appRule),
-    appRule(
-      'app_id_form_by_store',
-      inStore(`case store
-        when 'ios_store' then app_id ~ '^[1-9][0-9]{2,18}$'
-        else app_id ~ '^[A-Za-z][A-Za-z0-9_]*([.][A-Za-z0-9_]+)+$' and char_length(app_id) <= 255 end`),
-      'app_id',
-      'store',
-    ),
-    appRule.sized('label', 200),
-    appRule.printable('label'),
-    appRule('role_own_or_competitor', sql`role in ('own', 'competitor')`, 'role'),
-    appRule(
-      'info_needs_location_and_language',
-      sql`not info or (num_nonnulls(location_code, location_name) = 1 and language_code is not null)`,
-      'info',
-    ),
-    appRule(
-      'html_only_with_info_or_reviews_of_android_store',
-      inStore(`not html or ((info or reviews) and store = 'android_store')`),
-      'info',
-      'reviews',
-      'store',
-    ),
-    appRule(
-      'reviews_need_location_and_language',
-      sql`not reviews or (num_nonnulls(location_code, location_name) = 1 and language_code is not null)`,
-      'reviews',
-    ),
-    // The android_store gives up to 100,000, which is more than an answer may hold that a runner reads
-    // (docs/service.md: reviews of the android_store).
-    appRule(
-      'reviews_depth_1_to_maximum',
-      inStore(`reviews_depth between 1 and case store when 'ios_store' then 500 else 10000 end`),
-      'reviews_depth',
-    ),
+    ...APP_RULES,
     uniqueIndex('app_watch_same_row_twice').on(
       sql`project`,
       sql`store`,
@@ -219,25 +198,7 @@ export const chartWatch = pgTable(
     depth: whole().notNull().default(100),
   }),
   () => [
-    ...placedRules(chartRule),
-    chartRule.sized('collection', 255, '_characters'),
-    chartRule.printable('collection'),
-    chartRule.sized('category', 255, '_characters'),
-    chartRule.printable('category'),
-
-    chartRule('age_rating_known', sql`age_rating in ('ages_up_to_5', 'ages_6_8', 'ages_9_12')`, 'age_rating'),
-    chartRule(
-      'age_rating_only_of_family_of_android_store',
-      inStore(`age_rating is null or (store = 'android_store' and coalesce(category, '') = 'family')`),
-      'age_rating',
-      'category',
-      'store',
-    ),
-    chartRule(
-      'depth_1_to_maximum_of_chart',
-      inStore(`depth between 1 and case store when 'ios_store' then 1000 else 200 end`),
-      'depth',
-    ),
+    ...CHART_RULES,
     uniqueIndex('chart_watch_same_row_twice').on(
       sql`project`,
       sql`store`,

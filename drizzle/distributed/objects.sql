@@ -1,6 +1,5 @@
 -- What is otherwise where the history is distributed (docs/scale.md): `storerank migrate` applies it after
--- all other objects, on a database on which `storerank migrate --distribute` was called. Columns, comments
--- and grants are those of the views that it replaces.
+-- all other objects. Columns, comments and grants are those of the views that it replaces.
 --
 -- The history is asked through foreign tables of postgres_fdw: a session of the coordinator with itself,
 -- which sends conditions to Citus. So any statement can ask the history. ranking_row is `ranking` itself;
@@ -71,8 +70,9 @@ join project_app a on a.project = h.project and a.app = h.app and h.slot < coale
 -- The latest slot of each list, from the last two intervals: the workers send one row a list. Where another
 -- project has asked for that slot, and this one has not, or there is none, the slots of the last 40 days say
 -- which it is, and what has none in 40 days is looked up by itself. Then the apps of the latest rows are
--- asked for. Compiling it takes longer than it runs: the planner expects that much of the second and third
--- step.
+-- asked for. Compiling it takes longer than it runs.
+--- Of each keyword and chart that a project follows the latest row of the history that any of its periods
+--- asked for.
 create or replace function latest_rankings(in_project text)
 returns table (
   period_id bigint, target_id integer, slot timestamptz, captured_at timestamptz, gap text, reason text,
@@ -133,10 +133,8 @@ begin atomic
   where h.target_id = any(array(select target_id from latest))
     and h.slot = any(array(select distinct slot from latest));
 end;
-comment on function latest_rankings is
-  'Of each keyword and chart that a project follows the latest row of the history that any of its periods '
-  'asked for.';
 
+--- The rows of the history 1, 7 and 30 days before those of latest_rankings.
 create or replace function past_rankings(in_project text)
 returns table (target_id integer, days integer, depth smallint, app_ids integer[], outcome text)
 language sql stable strict parallel safe rows 3000
@@ -157,14 +155,13 @@ begin atomic
         and is_shown(a.every, a.first_slot, a.last_slot, a.ended_at, h.slot, h.gap)
     );
 end;
-comment on function past_rankings is
-  'The rows of the history 1, 7 and 30 days before those of latest_rankings.';
 
 create or replace view rank_latest as
 select k.project, {{list k}}, {{app a}}, (r.slot at time zone k.timezone)::date as day,
   r.slot::timestamptz(6), r.captured_at::timestamptz(6), found.rank,
   coalesce(r.absolute[found.rank], found.rank)::integer as absolute_rank, r.depth, r.results_count,
-  rank_outcome(found.rank, r.gap, r.reason) as outcome, r.reason, case when r.gap is null then k.check_url end as check_url, k.every, k.target_id, a.app
+  rank_outcome(found.rank, r.gap, r.reason) as outcome, r.reason,
+  case when r.gap is null then k.check_url end as check_url, k.every, k.target_id, a.app
 from project j
 cross join lateral latest_rankings(j.name) r
 join list_period k on k.project = j.name and k.period_id = r.period_id
@@ -190,6 +187,8 @@ left join (
 -- Reference tables are written on all nodes by a commit in two phases: only what they do not have yet. In a
 -- statement of its own for each, of periods by their ids, because Citus takes no transition table. Never by a
 -- generic plan, in which Citus takes no parameters.
+--- Adds to distributed_list and distributed_app what some periods, or all (null), ask for and is not there
+--- yet.
 create or replace function keep_distributed_lists(in_periods bigint[]) returns void language plpgsql
 set plan_cache_mode = force_custom_plan as $$
 begin
@@ -224,9 +223,6 @@ begin
     on conflict do nothing;
   end if;
 end $$;
-comment on function keep_distributed_lists is
-  'Adds to distributed_list and distributed_app what some periods, or all (null), ask for and is not there '
-  'yet.';
 
 create or replace function keep_distributed() returns trigger
 language plpgsql security definer set search_path = public, pg_temp as $$

@@ -13,7 +13,7 @@ export interface Definition {
   /** `view rank_history`, `function slot_of` or `trigger keep_period on app_watch`. */
   readonly key: string
   readonly text: string
-  /** What follows it from its first `comment on …` on. */
+  /** Statements that say what it and its columns are. */
   readonly comments: string
 }
 
@@ -23,6 +23,8 @@ export interface Objects {
   readonly definitions: readonly Definition[]
   /** What takes the place of some of them where the history is distributed. */
   readonly distributed: readonly Definition[]
+  /** Statements that say what tables and their columns are. */
+  readonly tables: string
   /** What a column means, by its name, where its view or table does not say it itself. */
   readonly columns: ReadonlyMap<string, string>
   /** What not everybody may call. */
@@ -69,6 +71,7 @@ export function readObjects(folder: string): Objects {
     distributed: definitionsOf(split(texts.get('distributed/objects.sql') ?? '')).map((definition) =>
       fillAround(definition, definitions),
     ),
+    tables: writeComments('table', texts.get('objects/tables.txt') ?? ''),
     columns: readEntries(read('objects/columns.txt')),
     revokes: parts.filter((text) => text.startsWith('revoke ')),
     grants: [...parts.filter((text) => text.startsWith('grant ')), grantViews(definitions)],
@@ -102,10 +105,14 @@ function listCommon(whole: string, name: string, alias?: string): string {
   return alias === undefined ? text : text.replace(/(\w+) [^,]+/g, `${alias}.$1`)
 }
 
-/** `name: sentence`, of which further lines are indented. */
+/** `name, name: sentence`, of which further lines are indented. */
 function readEntries(text: string): Map<string, string> {
-  const entries = text.replace(/\n +/g, ' ').matchAll(/^(\w+): (.*)$/gm)
-  return new Map(Array.from(entries, ([, name = '', sentence = '']) => [name, sentence]))
+  const entries = text.replace(/\n +/g, ' ').matchAll(/^([\w.]+(?:, [\w.]+)*): (.*)$/gm)
+  return new Map(
+    entries.flatMap(([, names = '', sentence = '']) =>
+      names.split(', ').map((name) => [name, sentence] as const),
+    ),
+  )
 }
 
 /** Rule, what is said of a row that breaks it, and what to do; null where its name says the first. */
@@ -130,20 +137,32 @@ function listFunctionRules(): string {
   return rows.join(',\n  ')
 }
 
-/**
- * A definition or right begins at the margin. No line inside of one begins with these words at the margin.
- */
+/** What `name: sentence` and `name.column: sentence` say, as statements. */
+function writeComments(kind: string, text: string): string {
+  const statements = Array.from(readEntries(text), ([name, sentence]) => {
+    const of = name.includes('.') ? 'column' : kind
+    return `comment on ${of} ${name} is '${sentence.replaceAll("'", "''")}';\n`
+  })
+  return statements.join('')
+}
+
+/** A definition or right begins at the margin, a definition with what it is: `--- …`. */
 function split(text: string): string[] {
-  return text.split(/^(?=create |grant |revoke )/m)
+  return text.split(/(?<!^--- .*\n)^(?=--- |create |grant |revoke )/m)
 }
 
 function definitionsOf(parts: readonly string[]): Definition[] {
-  return parts
-    .filter((part) => part.startsWith('create '))
-    .map((part) => {
-      const [text = part, ...comments] = part.split(/^(?=comment on )/m)
-      return { key: keyOf(text), text, comments: comments.join('') }
-    })
+  return parts.flatMap((part) => {
+    const [, doc = '', text] = /^((?:--- .*\n)*)(create .*)/s.exec(part) ?? []
+    if (text === undefined) return []
+    const key = keyOf(text)
+    const [kind = '', name = ''] = key.split(' ')
+    // `--- .column: …` begins what a column is.
+    const said = doc
+      .replaceAll(/\n--- (?!\.)/g, ' ')
+      .replaceAll(/^--- (\.?)/gm, (_, dot) => name + (dot || ': '))
+    return { key, text, comments: writeComments(kind, said) }
+  })
 }
 
 /** `… {{around}} part` is the text in objects/, with this part in the place of what is marked there. */

@@ -6,6 +6,7 @@
 import { ConfigurationError } from '../errors.ts'
 import type { Objects } from './object-files.ts'
 import { ROLES } from './roles.ts'
+import { sql } from './sql.ts'
 import type { Transaction } from './transaction.ts'
 
 /**
@@ -26,7 +27,7 @@ const CANNOT_REPLACE = ['42P16', '42P13']
  */
 export async function applyObjects(
   tx: Transaction,
-  { definitions, distributed, columns, revokes }: Objects,
+  { definitions, distributed, tables, columns, revokes }: Objects,
   recorded: readonly Identity[],
   isDistributed: boolean,
 ): Promise<Identity[]> {
@@ -44,7 +45,7 @@ export async function applyObjects(
   const gone = recorded.filter((identity) => !identities.includes(identity))
   await dropObjects(tx, gone, recorded)
   // When no two functions have one name any more.
-  const comments = applied.map((definition) => definition.comments).join('')
+  const comments = tables + applied.map((definition) => definition.comments).join('')
   await tx.unsafe(comments)
   await commentColumns(tx, comments, columns)
   await tx.unsafe(revokes.join(''))
@@ -169,11 +170,8 @@ async function identify(tx: Transaction, keys: readonly string[] | null): Promis
   return (await findObjects(tx, keys)).map(({ identity }) => identity)
 }
 
-/** Relations, functions and triggers of the schema, by the key of their definition: all, or some. */
-export function findObjects(tx: Transaction, keys: readonly string[] | null = null) {
-  return tx<{ key: string; identity: Identity }[]>`
-    select o.key, i.type || ' ' || i.identity as identity
-    from (
+/** Relations, functions and triggers of the schema: `o`, with the key of a definition; what they are is `i`. */
+const OBJECTS = sql`(
       select 'pg_class'::regclass as class, c.oid, 'view ' || c.relname as key
       from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p', 'v', 'm', 'f')
       union all
@@ -185,7 +183,12 @@ export function findObjects(tx: Transaction, keys: readonly string[] | null = nu
       from pg_trigger t join pg_class c on c.oid = t.tgrelid
       where c.relnamespace = 'public'::regnamespace and not t.tgisinternal
     ) o
-    cross join lateral pg_identify_object(o.class, o.oid, 0) i
+    cross join lateral pg_identify_object(o.class, o.oid, 0) i`
+
+/** All, or those of some keys. */
+export function findObjects(tx: Transaction, keys: readonly string[] | null = null) {
+  return tx<{ key: string; identity: Identity }[]>`
+    select o.key, i.type || ' ' || i.identity as identity from ${OBJECTS}
     where o.key = any(coalesce(${keys as string[] | null}::text[], array[o.key]))`
 }
 
@@ -196,16 +199,7 @@ function findDependents(
 ): Promise<{ root: Identity; identity: Identity; depth: number }[]> {
   return tx<{ root: Identity; identity: Identity; depth: number }[]>`
     with recursive dependent (root, class, oid, depth) as (
-      select i.type || ' ' || i.identity, o.class, o.oid, 0
-      from (
-        select 'pg_class'::regclass::oid, c.oid from pg_class c
-        where c.relnamespace = 'public'::regnamespace and c.relkind = 'v'
-        union all
-        select 'pg_proc'::regclass, p.oid from pg_proc p where p.pronamespace = 'public'::regnamespace
-        union all
-        select 'pg_trigger'::regclass, t.oid from pg_trigger t where not t.tgisinternal
-      ) o (class, oid)
-      cross join lateral pg_identify_object(o.class, o.oid, 0) i
+      select i.type || ' ' || i.identity, o.class::oid, o.oid, 0 from ${OBJECTS}
       where i.type || ' ' || i.identity = any(${roots as string[]}::text[])
       union
       select x.root, case when r.oid is null then d.classid

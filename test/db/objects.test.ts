@@ -19,8 +19,9 @@ const FILES = globSync(join(DRIZZLE, 'objects/**/*.sql')).map((path) => ({
   noun: basename(path, '.sql'),
   text: readFileSync(path, 'utf8'),
 }))
-/** All that defines something beside the tables. */
-const TEXTS = [readFileSync(join(DRIZZLE, '0000_functions.sql'), 'utf8'), ...FILES.map(({ text }) => text)]
+const FOUNDATION = readFileSync(join(DRIZZLE, '0000_functions.sql'), 'utf8')
+/** What objects, tables and columns of theirs are. */
+const SAID = OBJECTS.tables + OBJECTS.definitions.map(({ comments }) => comments).join('')
 
 async function open(t: TestContext): Promise<TestDatabase> {
   const database = await createTestDatabase()
@@ -83,7 +84,7 @@ test('every view, function and trigger is defined once, and each view in the fil
       where pronamespace = 'public'::regnamespace
     union all
     select format('trigger %s on %s', tgname, tgrelid::regclass) from pg_trigger where not tgisinternal`
-  const foundation = [...(TEXTS[0] ?? '').matchAll(/^create function (\w+)/gm)].map(
+  const foundation = [...FOUNDATION.matchAll(/^create function (\w+)/gm)].map(
     ([, name]) => `function ${name}`,
   )
   assert.deepEqual(
@@ -98,11 +99,9 @@ test('every view, function and trigger is defined once, and each view in the fil
 
 test('every comment and every right of the database is given exactly once', async () => {
   const { sql } = fresh
-  const statements = (kind: string) =>
-    TEXTS.flatMap((text) => text.match(new RegExp(`^${kind} [^;]*?(?= is '|;)`, 'gm')) ?? []).map((one) =>
-      one.replace(/\s+/g, ' '),
-    )
-  const comments = statements('comment on(?! column)')
+  const comments = [FOUNDATION, SAID].flatMap(
+    (text) => text.match(/^comment on(?! column) .*?(?= is)/gm) ?? [],
+  )
   assert.equal(new Set(comments).size, comments.length)
   const [row] = await sql`
     select count(*)::int as comments from pg_description d
@@ -126,9 +125,7 @@ test('every column of a view says what it is: by its name, or itself where it is
     rows.filter(({ said }) => said === null).map(({ view, name }) => `${view}.${name}`),
     [],
   )
-  const own = OBJECTS.definitions.flatMap(
-    ({ comments }) => comments.match(/(?<=^comment on column )\S+/gm) ?? [],
-  )
+  const own = SAID.match(/(?<=^comment on column )\S+/gm) ?? []
   assert.equal(new Set(own).size, own.length)
   const told = rows.filter(({ view, name }) => own.includes(`${view}.${name}`))
   assert.equal(told.length, own.length, 'no column is told of that is not there')

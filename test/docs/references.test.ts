@@ -10,7 +10,7 @@ const PROJECT = join(import.meta.dirname, '../..')
 const OWN_FILE = 'test/docs/references.test.ts'
 
 /** A source with each comment on one line, however it is wrapped. */
-const unwrap = (text: string): string => text.replaceAll(/\n\s*(?:\*(?!\/)|\/\/|--)? */g, ' ')
+const unwrap = (text: string): string => text.replaceAll(/\n\s*(?:\*(?!\/)|\/\/|---?)? */g, ' ')
 
 const readFiles = (patterns: string): { file: string; text: string }[] =>
   globSync(patterns, { cwd: PROJECT })
@@ -199,12 +199,10 @@ describe('docs/operations.md', () => {
       ['audit_problem', 'kind'],
     ] as const) {
       const [file = ''] = globSync(`drizzle/objects/**/${view.replace('_', '-')}.sql`, { cwd: PROJECT })
-      const [, literals = ''] =
-        new RegExp(`comment on column ${view}\\.${column} is\\s+((?:'[^']*'\\s*)+);`).exec(
-          readPage(file) ?? '',
-        ) ?? []
-      const comment = literals.replaceAll(/'\s*'/g, '').replaceAll("'", '')
+      const [, comment = ''] =
+        new RegExp(`^--- [.]${column}: (.*(?:\n--- [^.].*)*)`, 'm').exec(readPage(file) ?? '') ?? []
       const kinds = comment
+        .replaceAll('\n--- ', ' ')
         .replaceAll(/\([^)]*\)/g, '')
         .split(/, | or /)
         .map((kind) => kind.replace('.', '').trim())

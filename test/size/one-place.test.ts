@@ -56,10 +56,10 @@ const TROUBLE = `
 `
 
 const VIEW = `
+--- What each project is told.
+--- .says: A greeting.
 create or replace view greeting as
 select k.name as project, 'Hello, ' || k.name as says from project k;
-comment on view greeting is 'What each project is told.';
-comment on column greeting.says is 'A greeting.';
 `
 
 let copy: string

@@ -1,4 +1,10 @@
 -- Names are looked up per event by keys: events are few beside what they are about.
+--- What the rules of alerts found, and what became of it: one row per event.
+--- .kind: The kind of the rule at the time.
+--- .slot: The slot, or the beginning of the day or period, that it is of.
+--- .app: What the project calls the app, else its title or id.
+--- .state: waiting (for its message), pending, delivered, dead (given up), empty, cooldown, channel or
+--- beginning (held back).
 create or replace view alert_history as
 select r.project, r.name as rule, e.kind, e.severity, e.slot,
   (e.slot at time zone j.timezone)::date as day, coalesce(t.store, a.store) as store,
@@ -41,10 +47,3 @@ left join lateral (
 left join lateral (
   select h.depth from ranking_row h where h.target_id = e.target_id and h.slot = e.compared_slot limit 1
 ) past on true;
-comment on view alert_history is 'What the rules of alerts found, and what became of it: one row per event.';
-comment on column alert_history.kind is 'The kind of the rule at the time.';
-comment on column alert_history.slot is 'The slot, or the beginning of the day or period, that it is of.';
-comment on column alert_history.app is 'What the project calls the app, else its title or id.';
-comment on column alert_history.state is
-  'waiting (for its message), pending, delivered, dead (given up), empty, cooldown, channel or beginning '
-  '(held back).';

@@ -1,3 +1,4 @@
+--- The kinds of rules of alerts: what alert_rule.kind may be.
 create or replace view alert_kind as
 select k.name, k.tells, k.takes::text[] as takes, k.needs::text[] as needs, k.threshold_counts,
   k.threshold_from::double precision as threshold_from, k.threshold_to::double precision as threshold_to
@@ -43,4 +44,3 @@ from (values
   ('outage', 'a major outage that the service reports, and its end', '{}', '{}', null, null, null)
   -- <!-- /kinds -->
 ) k (name, tells, takes, needs, threshold_counts, threshold_from, threshold_to);
-comment on view alert_kind is 'The kinds of rules of alerts: what alert_rule.kind may be.';

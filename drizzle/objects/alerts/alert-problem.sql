@@ -1,3 +1,5 @@
+--- What keeps alerts from being found or told, one row per problem, with a sentence saying what to do. Part
+--- of watch_problem.
 create or replace view alert_problem as
 select 'alert_channel' as watch_table, c.id as watch_id, null::text as project, null::text as store,
   c.name as subject, c.problem, c.message
@@ -29,6 +31,3 @@ cross join lateral (
   )
 ) p
 where r.enabled;
-comment on view alert_problem is
-  'What keeps alerts from being found or told, one row per problem, with a sentence saying what to do. Part '
-  'of watch_problem.';

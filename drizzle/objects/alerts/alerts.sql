@@ -1,5 +1,6 @@
 -- What is stored is noted for the rules of its projects in the same transaction, so that a crash of the
 -- runner loses none and repeats none. One look at the rules for a batch of any size.
+--- Notes what was stored for the rules of its projects: target, slot, and the gap or null of each row.
 create or replace function note_alert_due(targets integer[], slots timestamptz[], gaps text[]) returns void
 language plpgsql security definer set search_path = public, pg_temp as $$
 begin
@@ -14,8 +15,6 @@ begin
     group by 1, 2;
   end if;
 end $$;
-comment on function note_alert_due is
-  'Notes what was stored for the rules of its projects: target, slot, and the gap or null of each row.';
 
 -- Open tasks are found by their index: a planner that takes them for many where there is none would read all
 -- tasks for the first one.
@@ -50,60 +49,6 @@ referencing new table as stored for each statement execute function note_snapsho
 
 -- The tables of alerts: what people write, what rules found, and what was sent. A channel's address may hold
 -- a secret of the receiver, so that readers do not see it.
-comment on table alert_channel is
-  'Where messages of alerts go. The secret is the value of an environment variable of the runners, which '
-  'secret_variable names.';
-comment on column alert_channel.name is 'The name by which rules call it.';
-comment on column alert_channel.kind is
-  'webhook (Standard Webhooks), slack, teams or discord (an incoming webhook of each), or email.';
-comment on column alert_channel.without is
-  'Sections of the report that its digests leave out, such as {money,gaps}.';
-comment on column alert_channel.enabled is
-  'Whether anything is sent; what rules find meanwhile is kept and never sent.';
-
-comment on column alert_channel.problem is
-  'What is wrong with it, and what to do, as a sentence. storerank writes it; watch_problem shows it.';
-
-comment on table alert_rule is
-  'What a project is told of, and through which channel. A new project has none. docs/alerts.md says what '
-  'each kind compares.';
-comment on column alert_rule.name is 'The name of the rule, once in each project.';
-comment on column alert_rule.kind is
-  'What it tells of: the view alert_kind has all kinds, and which columns each takes.';
-comment on column alert_rule.store is 'Only this store; null: both.';
-comment on column alert_rule.app_id is
-  'Only this app of the project, own or competitor; null: those of role.';
-comment on column alert_rule.role is 'Whose apps, where app_id is null: own, competitor or any.';
-comment on column alert_rule.keyword is 'Only this keyword; null: all keywords and charts.';
-comment on column alert_rule.channel is
-  'The name of the channel that tells it; null: it is kept in alert_history alone.';
-comment on column alert_rule.enabled is 'Whether the rule is looked at.';
-
-comment on table alert_due is
-  'Measurements and gaps that no rule has looked at yet: a row for each batch that was stored at once. '
-  'Written by note_alert_due in the transaction that stores them.';
-
-comment on table alert_event is
-  'What a rule found, once for each rule, subject and slot. The view alert_history shows it with names.';
-comment on column alert_event.subject is 'What it is about, as a key: target and apps by their numbers.';
-comment on column alert_event.slot is 'The slot, or the beginning of the day or period, that it is of.';
-comment on column alert_event.compared_slot is
-  'What it is compared with, or since when it is true. An earlier event of the same rule, subject and '
-  'direction that is later than this has told it already.';
-comment on column alert_event.kind is 'The kind of the rule at the time.';
-comment on column alert_event.target_id is 'The measured target, where it is about one.';
-comment on column alert_event.app is 'The app in the dictionary, where it is about one.';
-comment on column alert_event.rival is 'The competitor that overtook it.';
-comment on column alert_event.message_id is
-  'The message that tells it; null while it waits for one, or is held back.';
-
-comment on table alert_message is
-  'What is sent to a channel as one, at least once, under the same id each time.';
-comment on column alert_message.id is 'The id that the receiver sees: webhook-id, Message-ID.';
-comment on column alert_message.state is
-  'pending, delivered, dead (given up) or empty (all of it was held back by cooldowns).';
-comment on column alert_message.problem is 'Why the last attempt failed, as a sentence.';
-comment on column alert_message.ended_at is 'When it was delivered or given up.';
 
 create or replace trigger a_prepare before insert or update on alert_channel
 for each row when (
@@ -135,7 +80,7 @@ begin
         || case tg_table_name when 'project' then 'with digest = daily, weekly or monthly.'
           else 'or leave channel out: then alert_history alone has what the rule finds.' end)
   ) n (what, name, names, hint)
-  where n.name <> all(n.names)
+  where n.name is not null and n.name <> all(n.names)
   limit 1;
   if found then
     raise foreign_key_violation using
@@ -237,6 +182,8 @@ for each row execute function end_channel();
 
 -- Editors write channels, and not what was sent: by retry_from and tested_at they ask for it. What waits when
 -- a channel is disabled becomes a message, as for its next digest: it is sent when it is enabled again.
+--- Has the messages of a channel that were given up since retry_from sent again, under their ids, and what
+--- waits tried at once after a test; keeps what waits when it is disabled.
 create or replace function tend_messages() returns trigger
 language plpgsql security definer set search_path = public, pg_temp as $$
 begin
@@ -262,9 +209,6 @@ begin
   end if;
   return null;
 end $$;
-comment on function tend_messages is
-  'Has the messages of a channel that were given up since retry_from sent again, under their ids, and what '
-  'waits tried at once after a test; keeps what waits when it is disabled.';
 
 -- Also where the same instant is written again.
 create or replace trigger b_send_again after update of retry_from on alert_channel

@@ -1,3 +1,4 @@
+--- What keeps a channel of alerts from being told anything: part of alert_problem.
 create or replace view channel_problem as
 select c.id, c.name, c.problem_kind as problem,
   case c.problem_kind when 'channel_settings' then c.problem else format(
@@ -56,5 +57,3 @@ cross join lateral (values
     format('The channel "%s": %s The others have it; correct its address.', c.name, d.refused))
 ) p (problem, is_so, message)
 where c.enabled and p.is_so;
-comment on view channel_problem is
-  'What keeps a channel of alerts from being told anything: part of alert_problem.';

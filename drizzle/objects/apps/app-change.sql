@@ -1,6 +1,10 @@
 -- A field that only one of the two measurements has did not change: the app was not in the store, or an older
 -- storerank did not read the field. What changes by itself (rating, votes, installs) is left out, and so are
 -- the other apps that the page shows. The texts of a page are read only where they are others.
+--- What changed on the page of a watched app from one measurement to the next: one row per field. Not rating,
+--- votes, reviews and installs, which app_history has. A filter on day alone reads the whole history: filter
+--- by slot, or ask app_changes(project, from, to).
+--- .slot: The slot of the measurement that shows the new value.
 create or replace view app_change as
 select p.project, t.store, {{app a}}, a.tags, (h.slot at time zone j.timezone)::date as day,
   coalesce(l.name, t.location_code::text) as location, t.location_code, t.language_code as language, h.slot,
@@ -42,12 +46,9 @@ cross join lateral (
   group by fact.field
 ) change
 where p.kind = 'app' and change.values[1] <> change.values[2];
-comment on view app_change is
-  'What changed on the page of a watched app from one measurement to the next: one row per field. Not '
-  'rating, votes, reviews and installs, which app_history has. A filter on day alone reads the whole '
-  'history: filter by slot, or ask app_changes(project, from, to).';
-comment on column app_change.slot is 'The slot of the measurement that shows the new value.';
 
+--- The rows of app_change of a project in a range of its days. Reads the partitions of the range, and of each
+--- page the measurement before it. {{filter}}
 create or replace function app_changes({{days}}, {{tagged}}) returns table (
   day date, store text, {{app}}, tags text[], location text, location_code integer, language text,
   slot timestamptz, captured_at timestamptz, previous_slot timestamptz, field text, old_value text,
@@ -61,6 +62,3 @@ begin atomic
     and c.slot >= (from_day - 1) + timetz '00:00+00' and c.slot < (to_day + 2) + timetz '00:00+00'
     and is_of(c.tags, c.location, in_tag, in_location);
 end;
-comment on function app_changes is
-  'The rows of app_change of a project in a range of its days. Reads the partitions of the range, and of '
-  'each page the measurement before it. {{filter}}';

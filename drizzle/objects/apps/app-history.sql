@@ -1,3 +1,7 @@
+--- The details of the watched apps, at every slot that was asked for. A filter on day alone reads the whole
+--- history: filter by slot, or ask ratings_daily(project, from, to).
+--- .outcome: measured; not_found (the store does not have it); or without a measurement: failed, budget,
+--- missed, html_only, pending.
 create or replace view app_history as
 select s.project, t.store, {{app a}}, a.tags, (s.slot at time zone j.timezone)::date as day,
   coalesce(l.name, t.location_code::text) as location, t.location_code, t.language_code as language, s.slot,
@@ -11,9 +15,3 @@ join target t on t.id = s.target_id
 left join location l on l.store = t.store and l.code = t.location_code
 join project_app a on a.project = s.project and a.app = s.app
 where t.function = 'app_info';
-comment on view app_history is
-  'The details of the watched apps, at every slot that was asked for. A filter on day alone reads the whole '
-  'history: filter by slot, or ask ratings_daily(project, from, to).';
-comment on column app_history.outcome is
-  'measured; not_found (the store does not have it); or without a measurement: failed, budget, missed, '
-  'html_only, pending.';

@@ -1,3 +1,11 @@
+--- What the page of a watched app said, at every slot that was measured. A filter on day alone reads the
+--- whole history: filter by slot.
+--- .title: The title then.
+--- .subtitle: The line under the title; null where there is none.
+--- .description: The description then.
+--- .update_notes: What the developer said of the newest version.
+--- .languages: The languages of the app, as its page names them: of the ios_store.
+--- .similar_apps: Apps that the page shows beside it: a list of appId and title.
 create or replace view app_listing as
 select p.project, p.store, p.app_id, p.label, p.role, p.tags, p.day, p.location, p.location_code, p.language,
   p.slot, g.title, g.details ->> 'subtitle' as subtitle, g.description, g.update_notes,
@@ -6,25 +14,14 @@ select p.project, p.store, p.app_id, p.label, p.role, p.tags, p.day, p.location,
 from app_history p
 join app_snapshot h on h.target_id = p.target_id and h.slot = p.slot
 join listing g on g.hash = h.listing_hash;
-comment on view app_listing is
-  'What the page of a watched app said, at every slot that was measured. A filter on day alone reads the '
-  'whole history: filter by slot.';
-comment on column app_listing.title is 'The title then.';
-comment on column app_listing.subtitle is 'The line under the title; null where there is none.';
-comment on column app_listing.description is 'The description then.';
-comment on column app_listing.update_notes is 'What the developer said of the newest version.';
-comment on column app_listing.languages is
-  'The languages of the app, as its page names them: of the ios_store.';
-comment on column app_listing.similar_apps is
-  'Apps that the page shows beside it: a list of appId and title.';
 
 -- Marks are named one by one, because what a letter is depends on the collation of the database.
+--- The words of a text, in small letters. Japanese, Chinese and Thai text is not divided within a phrase.
 create or replace function words_of(in_text text) returns text[] language sql immutable parallel safe
 return array_remove(regexp_split_to_array(folded_subject(in_text),
   '[\s!"$%&''()*,./:;<=>?@\\^_`{|}~\[\]\u2010-\u2027\u3000-\u303f\u30fb\uff00-\uff0f-]+'), '');
-comment on function words_of is
-  'The words of a text, in small letters. Japanese, Chinese and Thai text is not divided within a phrase.';
 
+--- Which of these words a text has: as a whole word, or anywhere in it where the script has no spaces.
 create or replace function words_in(in_words text[], in_text text) returns text[]
   language sql immutable parallel safe
 return array(
@@ -33,11 +30,13 @@ return array(
     then strpos(folded_subject(in_text), w.word) > 0 else w.word = any(words_of(in_text)) end
   order by w.n
 );
-comment on function words_in is
-  'Which of these words a text has: as a whole word, or anywhere in it where the script has no spaces.';
 
 -- A stretch is the time in which a page did not change; `until` is the day of the next one. Of several pages
 -- of an app the keyword takes the one of its location, else of its language.
+--- Which words of a keyword each app had in its title, subtitle and description on the days on which it was
+--- ranked on it: found, of words (is_whole: all of them), from first_day to last_day of that text, and how it
+--- stood then. Of the apps whose page is followed (info). middle_rank is the median of the measured days,
+--- null: not in the top. {{filter}}
 create or replace function coverage_of_titles({{days}}, {{tagged}}) returns table (
   {{keyword}}, {{app}}, field text, text text, words text[], found text[], is_whole boolean, first_day date,
   last_day date, days_measured integer, days_ranked integer, best_rank integer, middle_rank integer,
@@ -78,12 +77,12 @@ begin atomic
     and d.app = w.app and d.day >= w.day and d.day < w.until and d.outcome in ('ranked', 'not_in_top')
   group by {{keyword d}}, {{app d}}, w.field, w.text, w.words, w.found, d.target_id, d.app;
 end;
-comment on function coverage_of_titles is
-  'Which words of a keyword each app had in its title, subtitle and description on the days on which it was '
-  'ranked on it: found, of words (is_whole: all of them), from first_day to last_day of that text, and how '
-  'it stood then. Of the apps whose page is followed (info). middle_rank is the median of the measured days, '
-  'null: not in the top. {{filter}}';
 
+--- Where competitors are and a project is not, by the latest measurements of a range of days. By language of
+--- their listings (location is null): not_in_listing (no own app has it), or not_followed (no keyword is
+--- followed in it). By location and language that are followed: not_ranked (competitors rank on missed
+--- keywords, own apps on none). Languages are those that the pages of the ios_store name. With a tag or a
+--- location, of keywords that have it.
 create or replace function localization_gaps({{days}}, {{tagged}}) returns table (
   store text, language text, location text, gap text, competitors text[], own_apps text[], keywords integer,
   own_ranked integer, competitors_ranked integer, missed integer
@@ -144,9 +143,3 @@ begin atomic
   ) c
   where c.names is not null and c.gap is not null and in_location is null;
 end;
-comment on function localization_gaps is
-  'Where competitors are and a project is not, by the latest measurements of a range of days. By language of '
-  'their listings (location is null): not_in_listing (no own app has it), or not_followed (no keyword is '
-  'followed in it). By location and language that are followed: not_ranked (competitors rank on missed '
-  'keywords, own apps on none). Languages are those that the pages of the ios_store name. With a tag or a '
-  'location, of keywords that have it.';

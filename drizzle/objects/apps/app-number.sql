@@ -1,3 +1,6 @@
+--- What searches and charts said of every app that they showed, watched or not: a row for each app, place and
+--- day of UTC on which a number changed; what is null is as before in the month, which begins anew with the
+--- first. app_numbers_daily fills it in.
 create or replace view app_number as
 select n.day, a.store, a.app_id, a.title, n.location_code, e.votes,
   (e.rating / 100.0)::numeric(3, 2) as rating, (e.price_micros / 1e6)::numeric(14, 2) as price,
@@ -5,12 +8,10 @@ select n.day, a.store, a.app_id, a.title, n.location_code, e.votes,
 from app_numbers n
 cross join lateral unnest(n.apps, n.votes, n.ratings, n.price_micros) e (place, votes, rating, price_micros)
 join app a on a.id = n.block * 32768 + e.place;
-comment on view app_number is
-  'What searches and charts said of every app that they showed, watched or not: a row for each app, place '
-  'and day of UTC on which a number changed; what is null is as before in the month, which begins anew with '
-  'the first. app_numbers_daily fills it in.';
 
 -- Each month by itself; the one before, for what a place has not measured yet in the month of in_from.
+--- The numbers of apps in places as they were at each change up to a day, from the month before in_from on:
+--- what stays as it was is filled in.
 create or replace function numbers_until(in_from date, in_to date, in_locations integer[], in_apps integer[])
 returns table (
   app integer, location_code integer, day date, votes integer, rating numeric, price numeric, currency text
@@ -29,10 +30,10 @@ begin atomic
   ) w
   window so_far as (partition by w.app, w.location_code, date_trunc('month', w.day::timestamp) order by w.at);
 end;
-comment on function numbers_until is
-  'The numbers of apps in places as they were at each change up to a day, from the month before in_from on: '
-  'what stays as it was is filled in.';
 
+--- Votes, rating, price and developer of each app of a project, or of any other app (in_app_id), in the
+--- places of its keywords and charts: a row for each day of UTC on which one of them changed, and
+--- votes_change since the row before. With a tag or a location, in the places of what has it.
 create or replace function app_numbers_daily(
   {{days}}, {{tagged}}, in_app_id text default null
 ) returns table (
@@ -66,7 +67,3 @@ begin atomic
   left join project_apps(in_project) w on w.app = n.app and w.ended_at is null
   where n.day >= from_day;
 end;
-comment on function app_numbers_daily is
-  'Votes, rating, price and developer of each app of a project, or of any other app (in_app_id), in the '
-  'places of its keywords and charts: a row for each day of UTC on which one of them changed, and '
-  'votes_change since the row before. With a tag or a location, in the places of what has it.';

@@ -1,4 +1,13 @@
 -- The join is by app alone: a review has one row, whichever of the places that show it was measured first.
+--- The reviews of the apps whose reviews a project follows or has followed, each once. New ones of one and
+--- two stars: where rating < 2.5 and written_at > now() - interval '7 days'.
+--- .day: The day on which it was written, in the time zone of the project.
+--- .location: The name of the location where it was first measured; its code until the references are loaded.
+--- .language: The language code with which it was first measured.
+--- .rating: The stars that this review gives.
+--- .title: The title of the review; null in the android_store, where reviews have none.
+--- .text: The text of the review, as it was last seen.
+--- .version: The version of the app that it is about.
 create or replace view app_review as
 select w.project, a.store, a.app_id, a.title as app_title, a.label, a.role, a.tags,
   (r.written_at at time zone j.timezone)::date as day,
@@ -16,15 +25,3 @@ left join lateral (
   from jsonb_array_elements(r.responses) with ordinality e (response, place)
   order by responded_at desc nulls last, e.place desc limit 1
 ) answer on true;
-comment on view app_review is
-  'The reviews of the apps whose reviews a project follows or has followed, each once. New ones of one and '
-  'two stars: where rating < 2.5 and written_at > now() - interval ''7 days''.';
-comment on column app_review.day is 'The day on which it was written, in the time zone of the project.';
-comment on column app_review.location is
-  'The name of the location where it was first measured; its code until the references are loaded.';
-comment on column app_review.language is 'The language code with which it was first measured.';
-comment on column app_review.rating is 'The stars that this review gives.';
-comment on column app_review.title is
-  'The title of the review; null in the android_store, where reviews have none.';
-comment on column app_review.text is 'The text of the review, as it was last seen.';
-comment on column app_review.version is 'The version of the app that it is about.';

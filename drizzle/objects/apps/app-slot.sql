@@ -1,3 +1,5 @@
+--- Every slot that a project asked for the details or the reviews of an app: a measurement, a gap, or
+--- pending. What only a page shows (price, version, installs, update) is null for reviews.
 create or replace view app_slot as
 select p.project, p.target_id, p.every, s.slot, s.captured_at, s.gap, s.reason, p.app, s.found, s.rating,
   s.votes_count, s.reviews_count, s.price_micros, s.currency, s.version, s.installs_count, s.updated_at
@@ -12,6 +14,3 @@ cross join lateral (
   from pending_snapshot due where due.period_id = p.id
 ) s
 where p.kind in ('app', 'reviews') and p.target_id is not null;
-comment on view app_slot is
-  'Every slot that a project asked for the details or the reviews of an app: a measurement, a gap, or '
-  'pending. What only a page shows (price, version, installs, update) is null for reviews.';

@@ -1,3 +1,5 @@
+--- The rows of project_event of a project in a range of its days. Reads the partitions of the range alone, as
+--- app_changes does.
 create or replace function project_events({{days}}) returns table (
   day date, kind text, store text, {{app}}, text text, tags text[], app integer
 ) language sql stable parallel safe
@@ -13,11 +15,15 @@ begin atomic
   from app_changes(in_project, from_day, to_day) c
   where c.field = 'version';
 end;
-comment on function project_events is
-  'The rows of project_event of a project in a range of its days. Reads the partitions of the range alone, '
-  'as app_changes does.';
 
 -- Not by project_events: what a function reads is read with the rights of who asks the view.
+--- What may explain a move of the ranks: the notes of a project on its days, and the releases of its apps,
+--- whichever of their pages showed them. A filter on day alone reads the whole history of the pages: ask
+--- project_events(project, from, to).
+--- .day: The day, in the time zone of the project; of a release when its page first showed it.
+--- .kind: annotation or release.
+--- .store: ios_store or android_store; null for a note on all apps, or on one that the project has not.
+--- .text: The note; of a release the old and the new version.
 create or replace view project_event as
 select n.project, n.day, 'annotation' as kind, a.store, n.app_id, a.title, a.label, a.role, n.text,
   coalesce(a.tags, '{}') as tags, a.app
@@ -29,13 +35,3 @@ select c.project, c.day, 'release', c.store, {{app c}}, concat_ws(' → ', c.old
 from app_change c
 where c.field = 'version'
 group by c.project, c.day, c.store, {{app c}}, c.tags, c.app, c.old_value, c.new_value;
-comment on view project_event is
-  'What may explain a move of the ranks: the notes of a project on its days, and the releases of its apps, '
-  'whichever of their pages showed them. A filter on day alone reads the whole history of the pages: ask '
-  'project_events(project, from, to).';
-comment on column project_event.day is
-  'The day, in the time zone of the project; of a release when its page first showed it.';
-comment on column project_event.kind is 'annotation or release.';
-comment on column project_event.store is
-  'ios_store or android_store; null for a note on all apps, or on one that the project has not.';
-comment on column project_event.text is 'The note; of a release the old and the new version.';

@@ -1,3 +1,5 @@
+--- Rating, votes and reviews of each app whose page a project follows, by day, from the last measurement of
+--- the day; and what has changed since the day before that was measured, within the range. {{filter}}
 create or replace function ratings_daily({{days}}, {{tagged}}) returns table (
   day date, store text, {{app}}, tags text[], location text, location_code integer, language text,
   rating real, rating_change real, votes_count bigint, votes_change bigint, reviews_count bigint,
@@ -18,6 +20,3 @@ begin atomic
   ) d
   window w as (partition by d.target_id order by d.day);
 end;
-comment on function ratings_daily is
-  'Rating, votes and reviews of each app whose page a project follows, by day, from the last measurement of '
-  'the day; and what has changed since the day before that was measured, within the range. {{filter}}';

@@ -1,5 +1,14 @@
 -- Housekeeping keeps a task at least as long as the differences that the audit found of it, so the join finds
 -- it.
+--- Where the service's own list of tasks and our charges did not say the same, one row per task, for 90 days;
+--- of other programs one row per path and day.
+--- .at: When the audit found it.
+--- .kind: missing (we were charged, the service does not list it), unknown (listed, and no charge of ours) or
+--- cost (another one; adjusted).
+--- .posted_at: When the service says that it was posted; of a missing task, when we say so.
+--- .service_id: The id of the task at the service; of several, that of the first.
+--- .tag: The tag at the service, where it lists the task; of several, that of the first.
+--- .adjusted_usd: By how much our books were adjusted; null unless kind is cost.
 create or replace view audit_problem as
 select d.found_at as at, d.kind, d.posted_at, d.path, g.store, g.function, g.subject, g.location_code,
   g.language_code,
@@ -30,18 +39,3 @@ select d.found_at as at, d.kind, d.posted_at, d.path, g.store, g.function, g.sub
 from audit_difference d
 left join task k on k.id = d.task_id
 left join target g on g.id = k.target_id;
-comment on view audit_problem is
-  'Where the service''s own list of tasks and our charges did not say the same, one row per task, for 90 '
-  'days; of other programs one row per path and day.';
-comment on column audit_problem.at is 'When the audit found it.';
-comment on column audit_problem.kind is
-  'missing (we were charged, the service does not list it), unknown (listed, and no charge of ours) or cost '
-  '(another one; adjusted).';
-comment on column audit_problem.posted_at is
-  'When the service says that it was posted; of a missing task, when we say so.';
-comment on column audit_problem.service_id is
-  'The id of the task at the service; of several, that of the first.';
-comment on column audit_problem.tag is
-  'The tag at the service, where it lists the task; of several, that of the first.';
-comment on column audit_problem.adjusted_usd is
-  'By how much our books were adjusted; null unless kind is cost.';

@@ -1,5 +1,8 @@
 -- The days and months of a project are those of its time zone, and those of all together are UTC: as the
 -- budgets count them (`spend`).
+--- What the budgets of this day and this month have used: of each project in its time zone, and of all
+--- together in UTC. Spent and reserved count both.
+--- .project: The project; null: all together.
 create or replace view budget_use as
 select s.project, b.period, coalesce(sum(m.spent) filter (where m.ends_at > b.begins_at), 0)
   * 0.000001 as spent_usd,
@@ -25,7 +28,3 @@ left join lateral (
   from spend t where t.scope = s.scope and t.begins_at > storerank_now() - interval '34 days'
 ) m on true
 group by s.scope, s.project, b.period, b.limit_usd;
-comment on view budget_use is
-  'What the budgets of this day and this month have used: of each project in its time zone, and of all '
-  'together in UTC. Spent and reserved count both.';
-comment on column budget_use.project is 'The project; null: all together.';

@@ -1,4 +1,9 @@
 -- Outer joins, which fall away where nothing is asked of the target: every charge has one.
+--- Money that the service took or gave back: one line per task, kind and project. A filter on at reads only
+--- that time; one on day alone reads all: ask spend_by_target(project, from, to).
+--- .at: When it counts: when the task was sent.
+--- .kind: charge; refund (fewer results than asked for); duplicate (taken again for a task that was paid for
+--- already); adjustment (what the audit found).
 create or replace view charge_line as
 select j.name as project, c.at, (c.at at time zone j.timezone)::date as day, t.store, t.function,
   case t.function when 'app_searches' then t.subject end as keyword,
@@ -12,10 +17,3 @@ from charge c
 join project j on j.id = c.project_id
 left join target t on t.id = c.target_id
 left join location l on l.store = t.store and l.code = t.location_code;
-comment on view charge_line is
-  'Money that the service took or gave back: one line per task, kind and project. A filter on at reads only '
-  'that time; one on day alone reads all: ask spend_by_target(project, from, to).';
-comment on column charge_line.at is 'When it counts: when the task was sent.';
-comment on column charge_line.kind is
-  'charge; refund (fewer results than asked for); duplicate (taken again for a task that was paid for '
-  'already); adjustment (what the audit found).';

@@ -1,3 +1,5 @@
+--- What the service charged twice, or otherwise than its price list says: part of task_problem.
+--- .kind: duplicate or price.
 create or replace view charge_problem as
 select min(c.at) as at, 'duplicate' as kind, g.store, g.function, g.subject, g.location_code,
   g.language_code, c.slot,
@@ -33,6 +35,3 @@ cross join lateral (select case c.priority when 2 then ' at priority 2' else '' 
 where c.charged_at > now() - interval '8 days'
   and (c.is_doubted or c.unit_micros > u.listed_micros or c.unit_results is not null
     and c.learned_at > now() - interval '7 days');
-comment on view charge_problem is
-  'What the service charged twice, or otherwise than its price list says: part of task_problem.';
-comment on column charge_problem.kind is 'duplicate or price.';

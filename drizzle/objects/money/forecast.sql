@@ -12,10 +12,13 @@ begin atomic
   cross join lateral (select s at time zone 'UTC' as slot) c
   where c.slot >= first_at and c.slot < last_at;
 end;
-comment on function slots_in is 'The slots that begin at an instant or after it, and before another.';
 
 -- Most targets are asked for by one watch, or by several with the same interval: then all of its slots cost
 -- the same and are counted. Only where the intervals differ is each slot looked at.
+--- What each watch will cost in the slots that begin in a span of time, or would with another interval, depth
+--- or priority of those of a project or with a tag. A line is for all slots of a watch, or, where watches
+--- with several intervals share a target, for one. A task costs price_micros, the watch pays share_micros of
+--- it, and without sharing alone_micros; is_first counts each task once.
 create or replace function forecast_lines(
   first_at timestamptz, last_at timestamptz, change_every interval default null,
     change_depth integer default null,
@@ -76,8 +79,3 @@ begin atomic
     slot, slots, price_micros, share_of(price_micros, payers::integer, place), alone_micros, place = 1
   from priced;
 end;
-comment on function forecast_lines is
-  'What each watch will cost in the slots that begin in a span of time, or would with another interval, '
-  'depth or priority of those of a project or with a tag. A line is for all slots of a watch, or, where '
-  'watches with several intervals share a target, for one. A task costs price_micros, the watch pays '
-  'share_micros of it, and without sharing alone_micros; is_first counts each task once.';

@@ -1,30 +1,28 @@
 -- Money: how an amount is split, on which days it counts, and what each budget has left. Every transition of
 -- src/ledger inserts what it moves into `spend`, so the totals are never computed from the charges.
 
+--- Money as a person reads it: at least two decimals, and no zeros after what counts.
 create or replace function dollars(micros bigint) returns text language sql immutable parallel safe
 return case when micros < 0 then '-' else '' end || '$' || to_char(abs(micros) * 0.000001,
   'FM9999999999990.009999');
-comment on function dollars is
-  'Money as a person reads it: at least two decimals, and no zeros after what counts.';
 
 -- Shares of a negative amount add up too: the remainder has the sign of the amount.
+--- The share of the payer at a place (from 1) of an amount: equal shares, and the remainder to the first.
+--- They add up exactly. Without a place, which is that of one who does not pay, null.
 create or replace function share_of(amount bigint, payers integer, place bigint) returns bigint
 language sql immutable parallel safe
 return amount / payers + case when place = 1 then amount % payers when place is not null then 0 end;
-comment on function share_of is
-  'The share of the payer at a place (from 1) of an amount: equal shares, and the remainder to the first. '
-  'They add up exactly. Without a place, which is that of one who does not pay, null.';
 
+--- What a task of a depth costs, in micro-dollars: billing units, rounded up (spec: Task posting, rule 2).
 create or replace function task_price(depth smallint, unit_results integer, unit_micros bigint) returns bigint
 language sql immutable parallel safe
 return (coalesce(depth, 1) + unit_results - 1) / unit_results * unit_micros;
-comment on function task_price is
-  'What a task of a depth costs, in micro-dollars: billing units, rounded up (spec: Task posting, rule 2).';
 
 -- Scope 0 is all projects together, in the UTC days of the service; a project has the days of its own time
 -- zone. The day of an instant never changes, so that a reservation ends on the day on which it began: by
 -- `project.timezone`, which a person may change beside a transaction that moves money, it would end on
 -- another one.
+--- The days on which money of a project counts: that of all projects together (scope 0), and its own.
 create or replace function money_days(project_id integer, at timestamptz)
 returns table (scope integer, begins_at timestamptz, ends_at timestamptz)
 language sql stable parallel safe
@@ -38,8 +36,6 @@ begin atomic
     where m.project_id = money_days.project_id and m.since <= at order by m.since desc limit 1
   ) z;
 end;
-comment on function money_days is
-  'The days on which money of a project counts: that of all projects together (scope 0), and its own.';
 
 create or replace function begin_money_zone() returns trigger language plpgsql
 security definer set search_path = public, pg_temp as $$
@@ -54,6 +50,7 @@ for each row execute function begin_money_zone();
 -- The holder of the ledger's lock calls it, so that one transaction at a time folds, and only when there are
 -- many rows: a claim that folds each time would delete as much as it reads. The sum of the rows of a day is
 -- right at any moment.
+--- Adds what transitions have written into spend to the totals of their days, and to ledger.
 create or replace function fold_spend(at_least integer default 1) returns void language plpgsql as $$
 begin
   if not exists (select from spend where change_id > 0 offset at_least - 1) then
@@ -86,11 +83,11 @@ begin
     from change where scope = 0
   ) d where d.reserved is not null and (d.reserved, d.taken) <> (0, 0);
 end $$;
-comment on function fold_spend is
-  'Adds what transitions have written into spend to the totals of their days, and to ledger.';
 
 -- A day is found by its end. When the time zone of a project is changed, a day of the old zone may overlap
 -- one of the new: for at most a day too much is counted, and never too little.
+--- What is spent and reserved in the days that end after an instant, in micro-dollars, of a project or of all
+--- (scope 0).
 create or replace function spent_since(of_scope integer, since timestamptz) returns bigint
   language sql stable parallel safe
 return (
@@ -99,12 +96,11 @@ return (
   from spend s
   where s.scope = of_scope and s.begins_at > since - interval '2 days' and s.ends_at > since
 );
-comment on function spent_since is
-  'What is spent and reserved in the days that end after an instant, in micro-dollars, of a project or of '
-  'all (scope 0).';
 
 -- One statement for any number of projects. Days and months are computed once for each time zone, and `spend`
 -- is read by the days that a budget of its project has: a claim asks for all of its payers behind the lock.
+--- The budgets of each project, or of some, and what is spent or reserved of each budget in its day and
+--- month; null where it has no such budget.
 create or replace function project_money(at_time timestamptz, of_projects integer[] default null)
 returns table (
   project_id integer, project text, day_begins timestamptz, daily_micros bigint, monthly_micros bigint,
@@ -143,15 +139,12 @@ begin atomic
         then z.day_begins end - interval '2 days'
   ) s;
 end;
-comment on function project_money is
-  'The budgets of each project, or of some, and what is spent or reserved of each budget in its day and '
-  'month; null where it has no such budget.';
 
--- Effective budget = the least of our own settings, the account's limit and its balance. Days of the service
--- are UTC. The money that the account says it has spent includes all charges until it was read; the charges
--- since then are the rise of `ledger_taken()`. An adjustment counts on top only when its charge is younger
--- than that: an older charge is in the account's own figure in full, whenever the audit adjusts it.
--- Adjustments are few, and have an index of their own.
+-- Days of the service are UTC. The money that the account says it has spent includes all charges until it was
+-- read; the charges since then are the rise of `ledger_taken()`. An adjustment counts on top only when its
+-- charge is younger than that: an older one is in the account's own figure in full, whenever it is adjusted.
+--- Every budget that holds for all projects together, and how much of it is used: its name for people,
+--- whether the settings or the account set it, and its period (day, month or balance).
 create or replace function overall_money(at_time timestamptz, max_day_micros bigint, max_month_micros bigint)
 returns table (limited_by text, set_by text, period text, limit_micros bigint, used_micros bigint)
 language sql stable
@@ -185,13 +178,12 @@ begin atomic
   select 'the account''s balance', 'account', 'balance', a.balance_micros, since.micros
   from account a, since where a.balance_micros is not null;
 end;
-comment on function overall_money is
-  'Every budget that holds for all projects together, and how much of it is used: its name for people, '
-  'whether the settings or the account set it, and its period (day, month or balance).';
 
 -- The balance has no period of its own, so it is measured by what yesterday cost, or today so far if that is
 -- more: UTC days, as the ledger counts them. People who may only read ask it too, from the dashboard of
 -- operators.
+--- That the balance of the account may not last for another day, as a sentence; null while it does, and while
+--- it is not known.
 create or replace function low_balance() returns text language sql stable
 security definer set search_path = public, pg_temp
 begin atomic
@@ -208,13 +200,11 @@ begin atomic
   from overall_money(storerank_now(), null, null) b, dearest_day
   where b.period = 'balance' and b.limit_micros - b.used_micros <= dearest_day.micros;
 end;
-comment on function low_balance is
-  'That the balance of the account may not last for another day, as a sentence; null while it does, and '
-  'while it is not known.';
 
 -- For a database whose money was changed by hand. The caller holds the ledger's lock; transitions that commit
 -- meanwhile would be counted twice or not at all, so nothing else may run. Days whose charges are pruned, or
 -- some of them, stay as they are.
+--- Computes the totals anew from charges and tasks. Only while nothing else runs.
 create or replace function recount_spend() returns void language plpgsql as $$
 declare
   charges_from timestamptz := coalesce((select max(ends_at) from spend where begins_at = '-infinity'),
@@ -243,7 +233,5 @@ begin
   group by 1, 2, 3;
   perform fold_spend();
 end $$;
-comment on function recount_spend is
-  'Computes the totals anew from charges and tasks. Only while nothing else runs.';
 
 insert into ledger default values on conflict do nothing;

@@ -1,5 +1,7 @@
 -- The day is that of the noon between begin and end, also when the time zone of the project was changed
 -- since. `* 0.000001` is exact in numeric.
+--- What each project spent and has reserved, by the days of its own time zone.
+--- .spent_usd: The sum: charged, duplicate and adjusted, less refunded.
 create or replace view spend_daily as
 select p.name as project, ((s.begins_at + (s.ends_at - s.begins_at)
   / 2) at time zone p.timezone)::date as day, sum(s.tasks_charged)::bigint as tasks_charged,
@@ -12,5 +14,3 @@ where s.begins_at > '-infinity'
 group by 1, 2
 having sum(s.tasks_charged) > 0 or sum(s.reserved_micros) <> 0
   or bool_or(s.refunded_micros <> 0 or s.duplicate_micros <> 0 or s.adjusted_micros <> 0);
-comment on view spend_daily is 'What each project spent and has reserved, by the days of its own time zone.';
-comment on column spend_daily.spent_usd is 'The sum: charged, duplicate and adjusted, less refunded.';

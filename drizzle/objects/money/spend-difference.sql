@@ -1,6 +1,9 @@
 -- Compares the totals with the charges and the tasks, by scope and day: no row as long as every transition
 -- has moved its money. Days of which charges are pruned are compared in one sum. Charges are added up by the
 -- quarter of an hour first, in which no day begins, because each sum is looked up by its day.
+--- Where the totals of a day and the sum of its charges and reservations do not say the same: no row, unless
+--- the books are broken. Reads all charges.
+--- .kind: reserved, charge, refund, duplicate or adjustment.
 create or replace view spend_difference as
 with bound as (
   select coalesce(max(ends_at), '-infinity') as at from spend where begins_at = '-infinity'
@@ -39,7 +42,3 @@ cross join lateral (
 ) d
 group by scope, day, kind
 having sum(counted_micros) <> sum(booked_micros);
-comment on view spend_difference is
-  'Where the totals of a day and the sum of its charges and reservations do not say the same: no row, unless '
-  'the books are broken. Reads all charges.';
-comment on column spend_difference.kind is 'reserved, charge, refund, duplicate or adjustment.';

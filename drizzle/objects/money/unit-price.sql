@@ -3,6 +3,7 @@
 -- the next one, and a wrong one not for ever; and not at all while it is doubted. The billing unit is that of
 -- the last charge: the service changes it. While charges of one depth fit a smaller unit and a dearer one, it
 -- is reserved by the most that either costs (`charged_price.reserved_micros`).
+--- What a billing unit of each function costs, as it is reserved.
 create or replace view unit_price as
 select v.store, v.function, y.priority::smallint as priority,
   coalesce(u.reserved_results, u.unit_results, v.unit_results) as unit_results,
@@ -37,4 +38,3 @@ cross join lateral (
     then l.high_micros end,
     case when not c.is_doubted then c.unit_micros end) as unit_micros
 ) b;
-comment on view unit_price is 'What a billing unit of each function costs, as it is reserved.';

@@ -1,3 +1,6 @@
+--- What the watchlist of a project would cost in 30 days at another interval (in_every) or depth of keywords
+--- and charts (in_depth), beside what it costs now; as watch_cost counts. Add it up: select sum(monthly_usd),
+--- sum(monthly_usd_now) from watch_cost_at('fitness', in_every => '12 hours').
 create or replace function watch_cost_at(in_project text, in_every interval default null,
   in_depth integer default null)
 returns table (
@@ -20,7 +23,3 @@ begin atomic
   ) n
   where c.project = in_project;
 end;
-comment on function watch_cost_at is
-  'What the watchlist of a project would cost in 30 days at another interval (in_every) or depth of keywords '
-  'and charts (in_depth), beside what it costs now; as watch_cost counts. Add it up: select '
-  'sum(monthly_usd), sum(monthly_usd_now) from watch_cost_at(''fitness'', in_every => ''12 hours'').';

@@ -1,3 +1,5 @@
+--- What the watchlists of now cost, each project alone, when every result is as long as was asked for:
+--- shared_usd says what is left of it where others share it, and short results are refunded.
 create or replace view watch_cost as
 select w.project, w.store, w.function, w.keyword, w.collection, w.category, w.app_id, w.location,
   w.location_code, w.language, w.tags,
@@ -12,6 +14,3 @@ left join (
   from forecast_lines(storerank_now(), storerank_now() + interval '720 hours') l group by 1, 2
 ) f on f.project = w.project and f.target_id = w.target_id
 where w.ended_at is null;
-comment on view watch_cost is
-  'What the watchlists of now cost, each project alone, when every result is as long as was asked for: '
-  'shared_usd says what is left of it where others share it, and short results are refunded.';

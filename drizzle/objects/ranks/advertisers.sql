@@ -1,4 +1,6 @@
 -- `strpos` is asked first, because dividing the titles of all apps into words takes seconds.
+--- What the own apps of a project are called: their labels, and their titles up to the first mark, but for
+--- words that three other developers have in a title: a name such as Sleep says what an app is.
 create or replace function own_names(in_project text) returns text[] language sql stable parallel safe
 return array(
   select distinct n.name from project_apps(in_project) a
@@ -12,17 +14,17 @@ return array(
       and o.developer <> d.developer
   )
 );
-comment on function own_names is
-  'What the own apps of a project are called: their labels, and their titles up to the first mark, but for '
-  'words that three other developers have in a title: a name such as Sleep says what an app is.';
 
+--- Whether a keyword asks for an app by its name: it has the tag brand, or all words of one of these names.
 create or replace function is_brand(in_keyword text, in_tags text[], in_names text[]) returns boolean
   language sql immutable parallel safe
 return 'brand' = any(in_tags)
   or exists (select from unnest(in_names) name where words_in(words_of(name), in_keyword) = words_of(name));
-comment on function is_brand is
-  'Whether a keyword asks for an app by its name: it has the tag brand, or all words of one of these names.';
 
+--- Who advertised on the keywords and charts of a project, by day: place counts all results, rank is the one
+--- that the advertised app has by itself there, own_rank that of the best own app. is_own_brand: the keyword
+--- has the tag brand, or the name of an own app (its label, or its title up to the first mark), which
+--- own_names has. {{filter}}
 create or replace function advertisers({{days}}, {{tagged}}) returns table (
   day date, {{list}}, place integer, app_id text, title text, developer text, role text, rank integer,
   own_rank integer, is_own_brand boolean, target_id integer, app integer
@@ -45,8 +47,3 @@ begin atomic
   left join project_apps(in_project) a on a.app = paid.app and a.ended_at is null
   where d.paid_ids is not null and is_of(d.tags, d.location, in_tag, in_location);
 end;
-comment on function advertisers is
-  'Who advertised on the keywords and charts of a project, by day: place counts all results, rank is the one '
-  'that the advertised app has by itself there, own_rank that of the best own app. is_own_brand: the keyword '
-  'has the tag brand, or the name of an own app (its label, or its title up to the first mark), which '
-  'own_names has. {{filter}}';

@@ -1,3 +1,6 @@
+--- Keywords and charts on which two own apps stand in the top 20 (or another) on one day: the better one on
+--- the last such day first, on how many days both did, of how many that were measured, and how often they
+--- changed places (turns). {{filter}}
 create or replace function cannibalization({{days}}, in_top integer default 20, {{tagged}}) returns table (
   {{list}}, app_id text, title text, label text, rank integer, other_app_id text, other_title text,
   other_label text, other_rank integer, day date, days_both integer, days_measured integer, turns integer,
@@ -38,7 +41,3 @@ begin atomic
   join own a on a.app = case when p.ranks[1] < p.ranks[2] then p.app else p.other end
   join own b on b.app = case when p.ranks[1] < p.ranks[2] then p.other else p.app end;
 end;
-comment on function cannibalization is
-  'Keywords and charts on which two own apps stand in the top 20 (or another) on one day: the better one on '
-  'the last such day first, on how many days both did, of how many that were measured, and how often they '
-  'changed places (turns). {{filter}}';

@@ -1,5 +1,8 @@
 -- The heaviest keyword that is left takes all that are left and near it, until none is left: a chain of
 -- keywords, each near the next one, is not one cluster.
+--- Keywords that the store answers alike: of one store, location and language, each beside a heavier one
+--- (cluster) with which it has 4 (or in_common) of the first 10 (or in_top) apps in common, by the last
+--- measurement of a range of days. common is how many; own_rank the best own app. {{filter}}
 create or replace function clusters(
   {{days}}, in_top integer default 10, in_common integer default 4, {{tagged}}
 ) returns table (
@@ -50,7 +53,3 @@ begin atomic
   join measured h on h.target_id = m.head
   window c as (partition by m.head);
 end;
-comment on function clusters is
-  'Keywords that the store answers alike: of one store, location and language, each beside a heavier one '
-  '(cluster) with which it has 4 (or in_common) of the first 10 (or in_top) apps in common, by the last '
-  'measurement of a range of days. common is how many; own_rank the best own app. {{filter}}';

@@ -1,3 +1,6 @@
+--- Who held the top of each keyword of a project at its last measurement in a range of days, with the votes
+--- and rating that were known by then, whether the title has all words of the keyword, the rank at the first
+--- measurement of the range, and why it can be overtaken: an own app for no reason.
 create or replace function top_strengths({{days}}, in_top integer default 10, {{tagged}}) returns table (
   {{keyword}}, target_id integer, day date, rank integer, app integer, app_id text, title text, votes integer,
   rating numeric, has_words boolean, rank_before integer, is_compared boolean, own_rank integer,
@@ -47,11 +50,12 @@ begin atomic
   left join page p on p.app = s.app
   left join project_apps(in_project) o on o.app = s.app and o.role = 'own';
 end;
-comment on function top_strengths is
-  'Who held the top of each keyword of a project at its last measurement in a range of days, with the votes '
-  'and rating that were known by then, whether the title has all words of the keyword, the rank at the first '
-  'measurement of the range, and why it can be overtaken: an own app for no reason.';
 
+--- How hard it is to enter the top 10 of each keyword, 0 to 100, at its last measurement in a range of days:
+--- 40 % votes (log10(1 + votes) / 6, at most 1, which is a million), 20 % rating ((stars - 3) / 2), 20 %
+--- titles that have all words of the keyword, 20 % apps that were in the top 10 at the first measurement of
+--- the range too (stayed), each as the average of the top 10. What nothing is known of is left out, and the
+--- rest weighs more. Titles are those known now. weak: how many weak_spots names. {{filter}}
 create or replace function difficulty({{days}}, {{tagged}}) returns table (
   {{keyword}}, difficulty numeric, apps integer, middle_votes integer, average_rating numeric,
   with_words integer, stayed integer, weak integer, own_rank integer, day date, target_id integer
@@ -79,13 +83,10 @@ begin atomic
     group by {{keyword t}}, t.target_id, t.day, t.own_rank
   ) s;
 end;
-comment on function difficulty is
-  'How hard it is to enter the top 10 of each keyword, 0 to 100, at its last measurement in a range of days: '
-  '40 % votes (log10(1 + votes) / 6, at most 1, which is a million), 20 % rating ((stars - 3) / 2), 20 % '
-  'titles that have all words of the keyword, 20 % apps that were in the top 10 at the first measurement of '
-  'the range too (stayed), each as the average of the top 10. What nothing is known of is left out, and the '
-  'rest weighs more. Titles are those known now. weak: how many weak_spots names. {{filter}}';
 
+--- Apps in the top 10 of a keyword that can be overtaken, and why: few votes (under a tenth of the middle of
+--- the top 10), low rating (under 4), old (no update for a year, of apps whose page is followed), fell (3
+--- ranks or more since the first measurement of the range). Without own apps. {{filter}}
 create or replace function weak_spots({{days}}, {{tagged}}) returns table (
   {{keyword}}, rank integer, app_id text, title text, votes integer, rating numeric, rank_before integer,
   updated_on date, reasons text[], own_rank integer, day date, target_id integer, app integer
@@ -96,11 +97,10 @@ begin atomic
   from top_strengths(in_project, from_day, to_day, 10, in_tag, in_location) s
   where s.reasons <> '{}';
 end;
-comment on function weak_spots is
-  'Apps in the top 10 of a keyword that can be overtaken, and why: few votes (under a tenth of the middle of '
-  'the top 10), low rating (under 4), old (no update for a year, of apps whose page is followed), fell (3 '
-  'ranks or more since the first measurement of the range). Without own apps. {{filter}}';
 
+--- Which keywords are worth work: weight × what could be won (to_win: 1 - 1/rank of the best own app, a
+--- missing one being 101st) × what stands in the way: (100 - difficulty) / 100, and 10 / (10 + rank),
+--- because who is far off arrives seldom. {{filter}}
 create or replace function opportunity({{days}}, {{tagged}}) returns table (
   {{keyword}}, opportunity numeric, own_rank integer, to_win numeric, difficulty numeric, weak integer,
   day date, target_id integer
@@ -112,7 +112,3 @@ begin atomic
   from difficulty(in_project, from_day, to_day, in_tag, in_location) d
   cross join lateral (select coalesce(d.own_rank, 101) as rank) r;
 end;
-comment on function opportunity is
-  'Which keywords are worth work: weight × what could be won (to_win: 1 - 1/rank of the best own app, a '
-  'missing one being 101st) × what stands in the way: (100 - difficulty) / 100, and 10 / (10 + rank), '
-  'because who is far off arrives seldom. {{filter}}';

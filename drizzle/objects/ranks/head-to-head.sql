@@ -1,3 +1,6 @@
+--- Each own app of a project against each competitor, on each keyword and chart of their store, on each day
+--- that was measured: leader is own or competitor, whoever stands higher; what is not in the top stands below
+--- what is; null when neither is. {{filter}}
 create or replace function head_to_head_daily({{days}}, {{tagged}}) returns table (
   day date, {{list}}, own_app_id text, own_label text, competitor_app_id text, competitor_label text,
   own_rank integer, competitor_rank integer, leader text, target_id integer, own_app integer,
@@ -23,12 +26,11 @@ begin atomic
     and (d.reason is null or mine.rank is not null and theirs.rank is not null)
     and is_of(d.tags, d.location, in_tag, in_location);
 end;
-comment on function head_to_head_daily is
-  'Each own app of a project against each competitor, on each keyword and chart of their store, on each day '
-  'that was measured: leader is own or competitor, whoever stands higher; what is not in the top stands '
-  'below what is; null when neither is. {{filter}}';
 
 -- Ids alone while it is sorted; names are looked up for what is left.
+--- Who overtook whom on which keyword or chart, and on which day: a competitor an own app (overtaken_by
+--- competitor) or an own app a competitor (own). Of each two, one day on which either stood in the top is
+--- compared with the one before it. {{filter}}
 create or replace function overtakes({{days}}, {{tagged}}) returns table (
   day date, {{list}}, own_app_id text, own_label text, competitor_app_id text, competitor_label text,
   overtaken_by text, own_rank integer, competitor_rank integer, day_before date, own_rank_before integer,
@@ -51,11 +53,10 @@ begin atomic
   join project_apps(in_project) c on c.app = h.competitor_app
   where h.leader <> h.leader_before;
 end;
-comment on function overtakes is
-  'Who overtook whom on which keyword or chart, and on which day: a competitor an own app (overtaken_by '
-  'competitor) or an own app a competitor (own). Of each two, one day on which either stood in the top is '
-  'compared with the one before it. {{filter}}';
 
+--- Each own app of a project against each competitor, keyword by keyword: their ranks on the latest day of
+--- the range that was measured, who leads (own, competitor, or null when neither is in the top), on how many
+--- days which was ahead, how often one overtook the other, and when last. {{filter}}
 create or replace function head_to_head({{days}}, {{tagged}}) returns table (
   {{list}}, own_app_id text, own_label text, competitor_app_id text, competitor_label text, day date,
   own_rank integer, competitor_rank integer, leader text, days_ahead integer, days_behind integer,
@@ -87,7 +88,3 @@ begin atomic
   join project_apps(in_project) o on o.app = p.own_app
   join project_apps(in_project) c on c.app = p.competitor_app;
 end;
-comment on function head_to_head is
-  'Each own app of a project against each competitor, keyword by keyword: their ranks on the latest day of '
-  'the range that was measured, who leads (own, competitor, or null when neither is in the top), on how many '
-  'days which was ahead, how often one overtook the other, and when last. {{filter}}';

@@ -5,6 +5,7 @@ return array(
   where not coalesce(w.word = any(words_of(in_other)), false) order by 1
 );
 
+--- The words that came to the title or subtitle of an app, or of each own one, on a day, and that went.
 create or replace function changed_titles(in_project text, in_day date, in_app_id text, in_words text[])
 returns table (
   store text, {{app}}, app integer, added text[], removed text[]
@@ -20,11 +21,18 @@ begin atomic
   ) t
   where case when in_app_id is null then a.role = 'own' else a.app_id = in_app_id end;
 end;
-comment on function changed_titles is
-  'The words that came to the title or subtitle of an app, or of each own one, on a day, and that went.';
 
 -- The spans are those of compared_ranks; everybody is compared by the last measurement of each, because the
 -- middle rank of each app of a list costs as much as the whole report.
+--- What changed with a release, a change of the title or a note: the week (or in_days) before a day beside
+--- the week from it on, like for like, for one app or each own one. lists: all keywords that both weeks have
+--- measured (compared, of due); where title or subtitle changed on the day also those with words that were
+--- added (or that in_words names), those with words that were removed, and the others: the control.
+--- rank_before and rank_after are means of the middle rank where it ranked in either week (not found counts
+--- as the first rank not looked at), change is places climbed, competitors_change that of competitors which
+--- ranked on the same keywords in both; moved is how far the app is from where it was, everybody_moved how
+--- far all apps of the same lists are, from the last measurement before the day to the latest.
+--- visibility_change is in points. {{filter}}
 create or replace function impact(
   in_project text, in_day date, in_app_id text default null, in_days integer default 7,
   in_words text[] default null, in_top integer default 10, {{tagged}}
@@ -85,13 +93,3 @@ begin atomic
   left join rating r on r.app = s.app
   group by s.store, {{app s}}, s.added, s.removed, s.app, g.lists;
 end;
-comment on function impact is
-  'What changed with a release, a change of the title or a note: the week (or in_days) before a day beside '
-  'the week from it on, like for like, for one app or each own one. lists: all keywords that both weeks have '
-  'measured (compared, of due); where title or subtitle changed on the day also those with words that were '
-  'added (or that in_words names), those with words that were removed, and the others: the control. '
-  'rank_before and rank_after are means of the middle rank where it ranked in either week (not found counts '
-  'as the first rank not looked at), change is places climbed, competitors_change that of competitors which '
-  'ranked on the same keywords in both; moved is how far the app is from where it was, everybody_moved how '
-  'far all apps of the same lists are, from the last measurement before the day to the latest. '
-  'visibility_change is in points. {{filter}}';

@@ -1,4 +1,7 @@
 -- Only of apps that the project watches or watched, as in rank_history.
+--- Ranks that another tool measured, as `storerank import history` brought them in: part of rank_history.
+--- Nothing counts them as measured. To remove them: delete from imported_rank where source = …
+--- .slot: The begin of the day in the time zone of the project.
 create or replace view imported_history as
 select i.project, t.store, t.subject as keyword,
   coalesce((select l.name from location l where l.store = t.store and l.code = t.location_code),
@@ -12,13 +15,3 @@ join project_app a on a.project = i.project and a.app = i.app
 left join lateral (
   select w.tags, w.weight from list_watch w where w.project = i.project and w.target_id = i.target_id
 ) w on true;
-comment on view imported_history is
-  'Ranks that another tool measured, as `storerank import history` brought them in: part of rank_history. '
-  'Nothing counts them as measured. To remove them: delete from imported_rank where source = …';
-comment on column imported_history.slot is 'The begin of the day in the time zone of the project.';
-comment on table imported_rank is
-  'Ranks that another tool measured, by day: shown in rank_history, and never counted as measured. To remove '
-  'what one tool gave: delete from imported_rank where source = …';
-comment on column imported_rank.source is 'The tool, by a name of yours.';
-comment on column imported_rank.rank is 'The organic rank that the tool gave.';
-comment on column imported_rank.imported_at is 'When it was brought in.';

@@ -1,9 +1,10 @@
--- Like for like: which lists a comparison of two times is over, and with what. By days it is compared_ranks,
--- which takes the last measurement of each.
---
--- Each time is read by the ids of all lists at once, which is one query where the history is distributed.
--- The planner takes such a set for a handful of rows: of many lists it is asked where nested loops are off,
--- as in rank_comparison.
+-- By slots, where compared_ranks goes by days. Each time is read by the ids of all lists at once, which is
+-- one query where the history is distributed. The planner takes such a set for a handful of rows: of many
+-- lists it is asked where nested loops are off, as in rank_comparison.
+--- The keywords and charts of a project that were due on the day of a slot (in its time zone, up to the slot)
+--- and in_back before: the last measurement of that day, and the one exactly in_back before it, with all apps
+--- by rank. What was not measured is null; is_complete and was_complete say whether all of a measurement
+--- could be read. With a tag, of what has it; with in_targets, of these alone.
 create or replace function list_comparison(
   in_project text, in_slot timestamptz, in_back interval default '24 hours', in_tag text default null,
   in_targets integer[] default null
@@ -57,13 +58,14 @@ begin atomic
   left join past b on b.target_id = d.target_id and b.slot = m.slot - in_back
   where m.slot is not null or d.is_owed;
 end;
-comment on function list_comparison is
-  'The keywords and charts of a project that were due on the day of a slot (in its time zone, up to the '
-  'slot) and in_back before: the last measurement of that day, and the one exactly in_back before it, with '
-  'all apps by rank. What was not measured is null; is_complete and was_complete say whether all of a '
-  'measurement could be read. With a tag, of what has it; with in_targets, of these alone.';
 
 -- `any` finds that an app is not there in half the time of array_position.
+--- The apps of a project on the lists of list_comparison, at both times: one line for each app that is ranked
+--- at either and of which the other is known, and a line without an app for each list. change is how many
+--- ranks it climbed, negative when it fell, and at least so many where one time did not find it. Where both
+--- times were measured whole (is_compared), worth is weight × weight(rank) by a curve of rank_weight, to the
+--- depth of both; in the line of the list, of all its places. That line has the first in_top apps of both
+--- times too.
 create or replace function rank_comparison(
   in_project text, in_slot timestamptz, in_back interval default '24 hours', in_top integer default 10,
   in_curve text default 'reciprocal', in_tag text default null, in_targets integer[] default null
@@ -109,10 +111,3 @@ begin atomic
   where a.app is null or (f.rank is not null or f.rank_before is not null)
     and (f.rank is not null or l.is_complete) and (f.rank_before is not null or l.was_complete);
 end;
-comment on function rank_comparison is
-  'The apps of a project on the lists of list_comparison, at both times: one line for each app that is '
-  'ranked at either and of which the other is known, and a line without an app for each list. change is how '
-  'many ranks it climbed, negative when it fell, and at least so many where one time did not find it. Where '
-  'both times were measured whole (is_compared), worth is weight × weight(rank) by a curve of rank_weight, '
-  'to the depth of both; in the line of the list, of all its places. That line has the first in_top apps of '
-  'both times too.';

@@ -1,11 +1,12 @@
+--- Whether what has these tags and is of this location is asked for by a tag and a location; null asks for
+--- all.
 create or replace function is_of(tags text[], location text, in_tag text, in_location text) returns boolean
   language sql immutable parallel safe
 return (in_tag is null or in_tag = any(tags)) and (in_location is null or in_location = location);
-comment on function is_of is
-  'Whether what has these tags and is of this location is asked for by a tag and a location; null asks for '
-  'all.';
 
 -- In PL/pgSQL and at no cost, so that the planner does not count it for every row: it is called for few.
+--- Whether a project has another slot of a target on the same day as in_slot that counts for the day instead:
+--- one that is measured where this one is not, or else one after in_after.
 create or replace function is_outdone(
   in_project text, in_timezone text, in_target integer, in_day date, in_slot timestamptz,
   in_is_measured boolean, in_after timestamptz
@@ -24,23 +25,19 @@ begin
       )
   );
 end $$;
-comment on function is_outdone is
-  'Whether a project has another slot of a target on the same day as in_slot that counts for the day '
-  'instead: one that is measured where this one is not, or else one after in_after.';
 
 -- The bounds of `slot` with UTC hold the days of whichever time zone: constants, by which partitions are
--- pruned. A day and a time with its zone make an instant at a third of the cost of `at time zone`, which
--- counts where the day is `current_date`, once a row.
+-- pruned. A day and a time with its zone make an instant at a third of the cost of `at time zone`.
 --
 -- The interval is compared in `case`, so that the history is joined with lists and slots one after the other:
 -- else all lists are joined with all slots.
 --
--- Lists and slots are looked up once for both halves: they are results of functions, of which no condition
--- could be asked inside.
---
 -- Whether another slot counts for the day instead is asked of the history only where there may be one: where
 -- the interval has another slot on the day (after a measurement a later one, beside a gap any), or another
 -- period of the project on the same target is near.
+--- What each keyword and chart of a project showed on each day of the project: its last measurement, with all
+--- apps by rank; where a day has none its last gap; pending where nothing of the day is over. Reads the
+--- partitions of the range alone.
 create or replace function list_daily({{days}}) returns table (
   day date, {{list}}, slot timestamptz, captured_at timestamptz, gap text, reason text, depth smallint,
   results_count bigint, check_url text, app_ids integer[], absolute smallint[], every interval,
@@ -78,7 +75,3 @@ begin atomic
     order by s.target_id, c.day, s.slot desc
   ) pending;
 end;
-comment on function list_daily is
-  'What each keyword and chart of a project showed on each day of the project: its last measurement, with '
-  'all apps by rank; where a day has none its last gap; pending where nothing of the day is over. Reads the '
-  'partitions of the range alone.';

@@ -1,3 +1,4 @@
+--- By how many places the apps that two measurements have differ, on average.
 create or replace function places_moved(in_ids integer[], ids_before integer[])
 returns table (moved numeric) language sql immutable parallel safe
 begin atomic
@@ -6,11 +7,11 @@ begin atomic
   join unnest(ids_before) with ordinality b (app, rank) on b.app = a.app
   where a.app > 0;
 end;
-comment on function places_moved is
-  'By how many places the apps that two measurements have differ, on average.';
 
 -- How far a list moved: an app that stands on both days counts its places, one that an own project follows
 -- and that stands on one of them those to the first place that was not looked at.
+--- What market_moves compares with the usual: by day, store and kind of list, how far all apps and the
+--- watched ones moved since in_back days before.
 create or replace function market_days(
   {{days}}, in_tag text, in_location text, in_back integer
 ) returns table (
@@ -52,10 +53,15 @@ begin atomic
     w.own_change, w.competitors_change
   from everybody e left join watched w on w.day = e.day and w.store = e.store and w.list = e.list;
 end;
-comment on function market_days is
-  'What market_moves compares with the usual: by day, store and kind of list, how far all apps and the '
-  'watched ones moved since in_back days before.';
 
+--- How far everybody moved, by day, so that "the store changed" and "only we fell" are told apart: moved is
+--- by how many places the apps of the lists differ from in_back days before, on average, watched or not, over
+--- the compared lists that both days have measured, of due; usual the median of the in_usual days before it,
+--- times the one by the other. own_moved and own_usual say the same of own apps, where not in the top counts
+--- as the first place not looked at; own_change and competitors_change are places climbed. verdict: everybody
+--- (moved is at least in_times the usual), own (not, but own apps moved in_times as far as usual and as
+--- everybody), else nobody; null where less than four fifths can be compared, or no three days say what is
+--- usual. {{filter}}
 create or replace function market_moves(
   {{days}}, {{tagged}}, in_back integer default 1, in_usual integer default 14, in_times numeric default 2
 ) returns table (
@@ -86,12 +92,3 @@ begin atomic
   ) u
   where m.day >= from_day;
 end;
-comment on function market_moves is
-  'How far everybody moved, by day, so that "the store changed" and "only we fell" are told apart: moved is '
-  'by how many places the apps of the lists differ from in_back days before, on average, watched or not, '
-  'over the compared lists that both days have measured, of due; usual the median of the in_usual days '
-  'before it, times the one by the other. own_moved and own_usual say the same of own apps, where not in the '
-  'top counts as the first place not looked at; own_change and competitors_change are places climbed. '
-  'verdict: everybody (moved is at least in_times the usual), own (not, but own apps moved in_times as far '
-  'as usual and as everybody), else nobody; null where less than four fifths can be compared, or no three '
-  'days say what is usual. {{filter}}';

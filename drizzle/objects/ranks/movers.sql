@@ -1,3 +1,7 @@
+--- The ranks of two days side by side: change is how many ranks an app climbed, negative when it fell; at
+--- least so many where one day did not find it in the top; null where either day was not measured, or was
+--- looked at to another depth that does not tell. movement: up, down, same; entered and left (what was looked
+--- at); not_in_top (on neither day); null where nothing can be said. A gap is never a move. {{filter}}
 create or replace function movers({{days}}, {{tagged}}) returns table (
   {{list}}, {{app}}, rank_before integer, rank_after integer, change integer, outcome_before text,
   outcome_after text, movement text, target_id integer, app integer, depth_before smallint,
@@ -30,13 +34,10 @@ begin atomic
       as change
   ) c;
 end;
-comment on function movers is
-  'The ranks of two days side by side: change is how many ranks an app climbed, negative when it fell; at '
-  'least so many where one day did not find it in the top; null where either day was not measured, or was '
-  'looked at to another depth that does not tell. movement: up, down, same; entered and left (what was '
-  'looked at); not_in_top (on neither day); null where nothing can be said. A gap is never a move. '
-  '{{filter}}';
 
+--- Which apps of a project entered or left the top 10 (or another) of which keyword or chart between two days
+--- that were both measured. instead: who came into it where one left, the best first; who left it where one
+--- entered. {{filter}}
 create or replace function entered_left_top({{days}}, in_top integer default 10, {{tagged}}) returns table (
   {{list}}, {{app}}, movement text, rank_before integer, rank_after integer, instead text[],
   target_id integer, app integer
@@ -64,7 +65,3 @@ begin atomic
   ) n
   where m.movement is not null and n.was_in <> n.is_in;
 end;
-comment on function entered_left_top is
-  'Which apps of a project entered or left the top 10 (or another) of which keyword or chart between two '
-  'days that were both measured. instead: who came into it where one left, the best first; who left it where '
-  'one entered. {{filter}}';

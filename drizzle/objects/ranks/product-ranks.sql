@@ -1,3 +1,6 @@
+--- Products that are in both stores: an app of each store with one label, and where both stand on the same
+--- keyword, location and language, by the latest measurement of each in a range of days. ahead is the store
+--- in which it stands better, and distance by how many places; not in the top counts as 101. {{filter}}
 create or replace function product_ranks({{days}}, {{tagged}}) returns table (
   product text, role text, keyword text, location text, language text, tags text[], weight double precision,
   ios_rank integer, ios_outcome text, ios_day date, android_rank integer, android_outcome text,
@@ -18,7 +21,3 @@ begin atomic
     = (i.label, i.role, i.keyword, i.location_code, i.language)
   where i.store = 'ios_store' and a.store = 'android_store';
 end;
-comment on function product_ranks is
-  'Products that are in both stores: an app of each store with one label, and where both stand on the same '
-  'keyword, location and language, by the latest measurement of each in a range of days. ahead is the store '
-  'in which it stands better, and distance by how many places; not in the top counts as 101. {{filter}}';

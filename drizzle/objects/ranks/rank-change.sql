@@ -1,3 +1,5 @@
+--- Ranks climbed between two measurements, negative when it fell; at least so many, where one of them did not
+--- find the app; null when that is not known.
 create or replace function rank_climb(
   rank_before integer, outcome_before text, depth_before integer, rank_after integer, outcome_after text,
   depth_after integer
@@ -9,10 +11,9 @@ return case
   when outcome_before = 'not_in_top' and outcome_after = 'ranked'
     and rank_after <= depth_before then depth_before + 1 - rank_after
 end;
-comment on function rank_climb is
-  'Ranks climbed between two measurements, negative when it fell; at least so many, where one of them did '
-  'not find the app; null when that is not known.';
 
+--- What a change by rank_climb is called: up, down, same; entered and left (what was looked at); not_in_top
+--- (neither time); null when it is not known.
 create or replace function rank_movement(in_change integer, outcome_before text, outcome_after text)
   returns text
 language sql immutable parallel safe
@@ -20,14 +21,11 @@ return case when outcome_before = 'not_in_top' and outcome_after = 'not_in_top' 
   when in_change is null then null when outcome_before = 'not_in_top' then 'entered'
   when outcome_after = 'not_in_top' then 'left' when in_change > 0 then 'up' when in_change < 0 then 'down'
   else 'same' end;
-comment on function rank_movement is
-  'What a change by rank_climb is called: up, down, same; entered and left (what was looked at); not_in_top '
-  '(neither time); null when it is not known.';
 
 -- Hours, because a day of the session's time zone may have 23. The arrays of the past are looked up once for
--- all apps; at most one row has each slot, and `max` takes it. What was beyond the depth of an end is a
--- change by at least as much as to the first rank beyond it, where the other end was within that depth:
--- whoever asks for what fell finds what fell out.
+-- all apps; at most one row has each slot, and `max` takes it.
+--- rank_latest, beside the ranks and outcomes of exactly 1, 7 and 30 days before. What fell out of the top
+--- has a change too: at least as far as to the first rank that was not looked at.
 create or replace view rank_change as
 select l.project, {{list l}}, {{app l}}, l.day, l.slot, l.captured_at, l.rank, l.absolute_rank, l.depth,
   l.results_count, l.outcome, l.reason, l.check_url, l.every, l.target_id, l.app, past.rank_1d,
@@ -72,6 +70,3 @@ cross join lateral (
       array_position(was.ids_30d, l.app) as rank_30d offset 0
   ) f
 ) past;
-comment on view rank_change is
-  'rank_latest, beside the ranks and outcomes of exactly 1, 7 and 30 days before. What fell out of the top '
-  'has a change too: at least as far as to the first rank that was not looked at.';

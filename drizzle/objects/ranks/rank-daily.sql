@@ -1,3 +1,7 @@
+--- The rank of every app of a project on every keyword and chart on each day of the project, from its last
+--- measurement of the day; outcome and reason as in rank_history; with a tag or a location, what has it. A
+--- day that has neither has the rank that another tool gave (source), as imported. Reads the partitions of
+--- the range alone.
 create or replace function rank_daily({{days}}, {{tagged}}) returns table (
   day date, {{list}}, {{app}}, rank integer, absolute_rank integer, outcome text, reason text, depth smallint,
   results_count bigint, slot timestamptz, captured_at timestamptz, check_url text, target_id integer,
@@ -26,8 +30,3 @@ begin atomic
     where r.target_id = i.target_id and r.slot >= i.slot and r.slot < i.slot + interval '24 hours'
   );
 end;
-comment on function rank_daily is
-  'The rank of every app of a project on every keyword and chart on each day of the project, from its last '
-  'measurement of the day; outcome and reason as in rank_history; with a tag or a location, what has it. A '
-  'day that has neither has the rank that another tool gave (source), as imported. Reads the partitions of '
-  'the range alone.';

@@ -1,9 +1,10 @@
--- A gap is never a drop and never filled with an older rank. An app that left the project is shown up to
--- then. array_position stands behind an optimization fence, so that it is evaluated once a row; `any` finds
--- at half its cost that an app is not there. What decides whether a slot is shown stands there too: a
--- condition of the join is planned once for each partition, which was a sixth of what one keyword's year
--- costs in a history of ten years. The stores are compared by a case, because the planner would join by an
--- equation.
+-- An app that left the project is shown up to then. array_position stands behind an optimization fence, so
+-- that it is evaluated once a row; `any` finds at half its cost that an app is not there. What decides
+-- whether a slot is shown stands there too: a condition of the join is planned once for each partition. The
+-- stores are compared by a case, because the planner would join by an equation.
+--- The rank of every app of a project on every keyword and chart of the project, at every slot that was asked
+--- for. An app that is added today has its history at once. A filter on day alone reads the whole history:
+--- filter by slot, or ask rank_daily(project, from, to).
 create or replace view rank_history as
 -- <history>
 select p.project, {{list p}}, {{app a}}, (r.slot at time zone p.timezone)::date as day, r.slot, r.captured_at,
@@ -34,7 +35,3 @@ select i.project, i.store, 'keyword', i.keyword, null, null, i.location, i.locat
   i.weight, {{app i}}, i.day, i.slot, null, i.rank, null, null, null, 'imported', null, null, null,
   i.target_id, i.app, i.source
 from imported_history i;
-comment on view rank_history is
-  'The rank of every app of a project on every keyword and chart of the project, at every slot that was '
-  'asked for. An app that is added today has its history at once. A filter on day alone reads the whole '
-  'history: filter by slot, or ask rank_daily(project, from, to).';

@@ -1,3 +1,9 @@
+--- The best rank of each app on each keyword and chart in a range of days, the first, the average of the days
+--- on which it was ranked, and the latest, and on how many days it was ranked, measured and due. The average
+--- is null where less than in_enough of the days due were measured (four fifths, unless said). change is
+--- first against latest: ranks climbed, negative when it fell. With in_unit => 'week' or 'month', one line
+--- for each, which begins says. First and latest are of measured days: null there is not in the top; so is a
+--- null middle_rank, the median of the days that were measured. {{filter}}
 create or replace function rank_summary(
   {{days}}, in_unit text default null, {{tagged}}, in_enough numeric default 0.8
 ) returns table (
@@ -33,14 +39,10 @@ begin atomic
   join project_apps(in_project) a on a.app = g.app
   join newest_lists(in_project) l on l.target_id = g.target_id;
 end;
-comment on function rank_summary is
-  'The best rank of each app on each keyword and chart in a range of days, the first, the average of the '
-  'days on which it was ranked, and the latest, and on how many days it was ranked, measured and due. The '
-  'average is null where less than in_enough of the days due were measured (four fifths, unless said). '
-  'change is first against latest: ranks climbed, negative when it fell. With in_unit => ''week'' or '
-  '''month'', one line for each, which begins says. First and latest are of measured days: null there is not '
-  'in the top; so is a null middle_rank, the median of the days that were measured. {{filter}}';
 
+--- Where an app of a project stands from 4 to 20 (or other ranks) at its latest measurement in a range of
+--- days, and which way it goes since its first one there: up (also from not in the top), down or steady; null
+--- when there is but one. {{filter}}
 create or replace function striking_distance(
   {{days}}, in_best integer default 4, in_worst integer default 20, {{tagged}}
 ) returns table (
@@ -55,7 +57,3 @@ begin atomic
   from rank_summary(in_project, from_day, to_day, null, in_tag, in_location) r
   where r.latest_rank between in_best and in_worst;
 end;
-comment on function striking_distance is
-  'Where an app of a project stands from 4 to 20 (or other ranks) at its latest measurement in a range of '
-  'days, and which way it goes since its first one there: up (also from not in the top), down or steady; '
-  'null when there is but one. {{filter}}';

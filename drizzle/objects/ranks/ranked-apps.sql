@@ -1,3 +1,7 @@
+--- Every app of every measurement of a project's keywords and charts, watched or not. A filter on day alone
+--- reads the whole history: filter by slot.
+--- .rank: The organic rank.
+--- .absolute_rank: The rank when advertisements and bundles are counted too.
 create or replace view ranked_apps as
 select s.project, {{list s}}, s.day, s.slot, s.captured_at, found.rank::integer as rank,
   coalesce(s.absolute[found.rank], found.rank)::integer as absolute_rank, a.app_id, a.title, a.developer,
@@ -5,8 +9,3 @@ select s.project, {{list s}}, s.day, s.slot, s.captured_at, found.rank::integer 
 from ranking_slot s
 cross join lateral unnest(s.app_ids) with ordinality found (app, rank)
 join app a on a.id = found.app;
-comment on view ranked_apps is
-  'Every app of every measurement of a project''s keywords and charts, watched or not. A filter on day alone '
-  'reads the whole history: filter by slot.';
-comment on column ranked_apps.rank is 'The organic rank.';
-comment on column ranked_apps.absolute_rank is 'The rank when advertisements and bundles are counted too.';

@@ -2,52 +2,35 @@
 -- caller has decided. A distributed history takes no statement that writes other tables as well, and no
 -- triggers.
 
--- Nearly always none of them is there yet. A distributed history takes an insert that need not look for
--- conflicts in a third of the time of one that does, and calls whatever it refuses an internal error; the
--- statement that looks says which one it is.
+--- Writes captures, one of each array: a capture takes the place of a gap, and never of another capture. ids,
+--- absolutes, paid and places are arrays as texts.
 create or replace function store_rankings(
   targets integer[], slots timestamptz[], captured timestamptz[], depths smallint[], results bigint[],
-  ids text[], absolutes text[], reasons text[],
-    paid text[] default null, places text[] default null
+  ids text[], absolutes text[], reasons text[], paid text[] default null, places text[] default null
 ) returns void language plpgsql as $$
 declare
-  target_ids integer[] := targets;
-  stored_slots timestamptz[] := slots;
+  target_ids integer[];
+  stored_slots timestamptz[];
 begin
-  begin
+  with stored as (
     insert into ranking (target_id, slot, captured_at, depth, results_count, app_ids, absolute, reason,
       paid_ids, paid_places)
     select r.target_id, r.slot, r.captured_at, r.depth, r.results_count, r.ids::integer[],
       r.absolute::smallint[], r.reason, r.paid::integer[], r.places::smallint[]
     from unnest(targets, slots, captured, depths, results, ids, absolutes, reasons, paid, places)
-      as r (target_id, slot, captured_at, depth, results_count, ids, absolute, reason, paid, places);
-  exception when unique_violation or internal_error then
-    -- A worker that is lost is an internal error too, and no row of it would tell.
-    if sqlerrm like 'failure on connection%' then
-      raise;
-    end if;
-    with stored as (
-      insert into ranking (target_id, slot, captured_at, depth, results_count, app_ids, absolute, reason,
-        paid_ids, paid_places)
-      select r.target_id, r.slot, r.captured_at, r.depth, r.results_count, r.ids::integer[],
-        r.absolute::smallint[], r.reason, r.paid::integer[], r.places::smallint[]
-      from unnest(targets, slots, captured, depths, results, ids, absolutes, reasons, paid, places)
-        as r (target_id, slot, captured_at, depth, results_count, ids, absolute, reason, paid, places)
-      on conflict (target_id, slot) do update set captured_at = excluded.captured_at, depth = excluded.depth,
-        results_count = excluded.results_count, app_ids = excluded.app_ids,
-        absolute = excluded.absolute, gap = null, reason = excluded.reason, paid_ids = excluded.paid_ids,
-        paid_places = excluded.paid_places
-      where ranking.gap is not null
-      returning target_id, slot
-    )
-    select array_agg(s.target_id), array_agg(s.slot) into target_ids, stored_slots from stored s;
-  end;
+      as r (target_id, slot, captured_at, depth, results_count, ids, absolute, reason, paid, places)
+    on conflict (target_id, slot) do update set captured_at = excluded.captured_at, depth = excluded.depth,
+      results_count = excluded.results_count, app_ids = excluded.app_ids, absolute = excluded.absolute,
+      gap = null, reason = excluded.reason, paid_ids = excluded.paid_ids, paid_places = excluded.paid_places
+    where ranking.gap is not null
+    returning target_id, slot
+  )
+  select array_agg(s.target_id), array_agg(s.slot) into target_ids, stored_slots from stored s;
   perform note_alert_due(target_ids, stored_slots, null);
 end $$;
-comment on function store_rankings is
-  'Writes captures, one of each array: a capture takes the place of a gap, and never of another capture. '
-  'ids, absolutes, paid and places are arrays as texts.';
 
+--- Writes gaps, one of each array, where the history has no row yet; returns the reason of each that was
+--- written.
 create or replace function store_gaps(
   targets integer[], slots timestamptz[], gaps text[], reasons text[], captured timestamptz[] default null,
     depths smallint[] default null
@@ -70,9 +53,6 @@ begin
   perform note_alert_due(target_ids, stored_slots, stored_gaps);
   return query select unnest(stored_gaps);
 end $$;
-comment on function store_gaps is
-  'Writes gaps, one of each array, where the history has no row yet; returns the reason of each that was '
-  'written.';
 
 create or replace function delete_rankings(targets integer[], slots timestamptz[]) returns bigint
   language plpgsql as $$
@@ -84,5 +64,3 @@ begin
   get diagnostics deleted = row_count;
   return deleted;
 end $$;
-comment on function delete_rankings is
-  'Deletes rows of the history, one of each array; returns how many there were.';

@@ -1,4 +1,6 @@
 -- The number of the day stands before the apps, so that `min` and `max` take the first and the last day.
+--- The first and the last measurement of each keyword and chart of a project in a range of days, as apps by
+--- rank. {{filter}}
 create or replace function list_ends({{days}}, {{tagged}}) returns table (
   {{list}}, target_id integer, first_day date, last_day date, first_ids integer[], last_ids integer[]
 ) language sql stable parallel safe
@@ -13,10 +15,10 @@ begin atomic
     group by {{list d}}, d.target_id
   ) e;
 end;
-comment on function list_ends is
-  'The first and the last measurement of each keyword and chart of a project in a range of days, as apps by '
-  'rank. {{filter}}';
 
+--- Who holds the top 10 (or another) of each keyword and chart at its last measurement in a range of days,
+--- watched or not, and who is new there since the first one: rank_before is the rank then, null when it was
+--- not among those looked at. role is null for an app that the project does not watch. {{filter}}
 create or replace function top_holders({{days}}, in_top integer default 10, {{tagged}}) returns table (
   {{list}}, rank integer, app_id text, title text, developer text, role text, rank_before integer,
   is_new boolean, day date, day_before date, target_id integer, app integer
@@ -30,11 +32,11 @@ begin atomic
   join app_name n on n.app = h.app
   left join project_apps(in_project) a on a.app = h.app and a.ended_at is null;
 end;
-comment on function top_holders is
-  'Who holds the top 10 (or another) of each keyword and chart at its last measurement in a range of days, '
-  'watched or not, and who is new there since the first one: rank_before is the rank then, null when it was '
-  'not among those looked at. role is null for an app that the project does not watch. {{filter}}';
 
+--- The apps that a project does not watch and that hold a place in the top 10 (or another) of its keywords
+--- (and apart from them of its charts), at the last measurement of each in a range of days: on how many, of
+--- how many that were measured, in percent; on how many of these at the first measurement; and three keywords
+--- on which they stand best. {{filter}}
 create or replace function unwatched_apps({{days}}, in_top integer default 10, {{tagged}}) returns table (
   store text, list text, app_id text, title text, developer text, lists integer, lists_measured integer,
   share numeric, best_rank integer, average_rank numeric, lists_before integer, keywords text[], app integer
@@ -59,8 +61,3 @@ begin atomic
   join app_name n on n.app = h.app
   where not exists (select from project_apps(in_project) a where a.app = h.app and a.ended_at is null);
 end;
-comment on function unwatched_apps is
-  'The apps that a project does not watch and that hold a place in the top 10 (or another) of its keywords '
-  '(and apart from them of its charts), at the last measurement of each in a range of days: on how many, of '
-  'how many that were measured, in percent; on how many of these at the first measurement; and three '
-  'keywords on which they stand best. {{filter}}';

@@ -1,6 +1,9 @@
 -- Like for like: a list counts where both spans of days have measured it, by its mean over the days that
 -- were, and places beyond the depth of either span count in neither. App 0 is everybody; a rank that is none
 -- is 32767. `first` is apart from the curve, which else would be sorted with each row.
+--- What visibility_change and visibility_movers add up: each app of a project (0: everybody) on each keyword
+--- and chart that both spans of in_days days have measured, which end on the two days, with its middle rank,
+--- to the depth of both, and what it weighs; and how many were due in both.
 create or replace function compared_ranks(
   {{days}}, in_curve text, in_tag text, in_location text, in_days integer
 ) returns table (
@@ -55,11 +58,15 @@ begin atomic
   where d.rank_before > 0 and d.rank_after > 0
   window w as (partition by d.target_id);
 end;
-comment on function compared_ranks is
-  'What visibility_change and visibility_movers add up: each app of a project (0: everybody) on each keyword '
-  'and chart that both spans of in_days days have measured, which end on the two days, with its middle rank, '
-  'to the depth of both, and what it weighs; and how many were due in both.';
 
+--- How each app of a project is found on one day and on another, like for like: visibility, share of voice,
+--- how many keywords in the top 10 (or in_top), and the average rank where it is ranked on either (not found
+--- counts as the first rank that was not looked at), all over the keywords (and apart from them the charts)
+--- that both days have measured; changes are in points. compared is how many these are, of due that were due
+--- on both; with in_enough => 0.8 nothing is compared where that is less than four fifths. With in_days => 7,
+--- the week up to from_day against the week up to to_day: each keyword by its mean over the days that were
+--- measured, and its middle rank. One line has role rest, for everybody who is not watched. The curve is one
+--- of rank_weight. {{filter}} visibility_movers says which keywords made the change.
 create or replace function visibility_change(
   {{days}}, in_curve text default 'reciprocal', {{tagged}}, in_top integer default 10,
   in_days integer default 1, in_enough numeric default 0
@@ -107,16 +114,10 @@ begin atomic
     where s.app = 0 and s.compared >= in_enough * s.due
   ) v on true;
 end;
-comment on function visibility_change is
-  'How each app of a project is found on one day and on another, like for like: visibility, share of voice, '
-  'how many keywords in the top 10 (or in_top), and the average rank where it is ranked on either (not found '
-  'counts as the first rank that was not looked at), all over the keywords (and apart from them the charts) '
-  'that both days have measured; changes are in points. compared is how many these are, of due that were due '
-  'on both; with in_enough => 0.8 nothing is compared where that is less than four fifths. With in_days => '
-  '7, the week up to from_day against the week up to to_day: each keyword by its mean over the days that '
-  'were measured, and its middle rank. One line has role rest, for everybody who is not watched. The curve '
-  'is one of rank_weight. {{filter}} visibility_movers says which keywords made the change.';
 
+--- The keywords and charts that made what visibility_change says: one line for each app on each that both
+--- days have measured, with its rank on both (of several days the middle one) and its part of the change of
+--- visibility and of share of voice, in points. The parts add up to the change. {{filter}}
 create or replace function visibility_movers(
   {{days}}, in_curve text default 'reciprocal', {{tagged}}, in_days integer default 1
 ) returns table (
@@ -134,11 +135,9 @@ begin atomic
   join project_apps(in_project) a on a.app = c.app
   window w as (partition by c.app, c.list);
 end;
-comment on function visibility_movers is
-  'The keywords and charts that made what visibility_change says: one line for each app on each that both '
-  'days have measured, with its rank on both (of several days the middle one) and its part of the change of '
-  'visibility and of share of voice, in points. The parts add up to the change. {{filter}}';
 
+--- The best and the worst day of each app by visibility, and the day on which it moved most, in points like
+--- for like: days of which less than four fifths were measured are none of these. {{filter}}
 create or replace function extreme_days({{days}}, {{tagged}}) returns table (
   store text, list text, {{app}}, best_day date, best numeric, worst_day date, worst numeric,
   moved_most_on date, moved_by numeric, app integer
@@ -158,6 +157,3 @@ begin atomic
   where v.visibility is not null
   group by v.store, v.list, {{app v}}, v.app;
 end;
-comment on function extreme_days is
-  'The best and the worst day of each app by visibility, and the day on which it moved most, in points like '
-  'for like: days of which less than four fifths were measured are none of these. {{filter}}';

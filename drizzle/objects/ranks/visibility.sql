@@ -2,6 +2,8 @@
 -- until the same time (a cohort), so it is counted once for each list; an app has a line only where it is
 -- found, and `any` says that it is not at half the cost of array_position. The members are a lateral, so that
 -- they are joined to each list, and in `case`, which the planner takes for half of the rows.
+--- What standings divides: by day, store and kind of list, for each app of a project that is found, for each
+--- cohort of project_cohorts, and for everybody (0), how many lists, and what they weigh.
 create or replace function standing_sums(
   {{days}}, in_curve text, in_tag text, in_location text
 ) returns table (
@@ -36,10 +38,10 @@ begin atomic
   ) s
   group by s.day, s.store, s.is_chart, s.member;
 end;
-comment on function standing_sums is
-  'What standings divides: by day, store and kind of list, for each app of a project that is found, for each '
-  'cohort of project_cohorts, and for everybody (0), how many lists, and what they weigh.';
 
+--- What visibility, share_of_voice and rank_distribution select from: one line for each app of a project by
+--- day, store and kind of list, and one with role rest for everybody else. visibility and share are null
+--- where less than in_enough of what was due was measured; the counts are of what was.
 create or replace function standings(
   {{days}}, in_curve text default 'reciprocal', {{tagged}}, in_enough numeric default 0.8
 ) returns table (
@@ -76,11 +78,14 @@ begin atomic
   cross join lateral (select s.measured >= in_enough * s.due as is_enough) e
   left join project_apps(in_project) a on a.app = s.app;
 end;
-comment on function standings is
-  'What visibility, share_of_voice and rank_distribution select from: one line for each app of a project by '
-  'day, store and kind of list, and one with role rest for everybody else. visibility and share are null '
-  'where less than in_enough of what was due was measured; the counts are of what was.';
 
+--- How well each app of a project is found, by day: visibility = Σ keyword weight × weight(rank) / Σ
+--- keyword weight × weight(1), in percent, over the keywords (and apart from them the charts) that were
+--- measured: 100 is first on each. Measured and not in the top counts 0; what was not measured counts not
+--- at all. The curve is one of rank_weight. Beside it how many keywords were due, measured, ranked, in the
+--- top 1, 3, 10, 30 and 100 (each with those above it), measured and beyond 100 or not in the top, and not
+--- measured. Where less than in_enough of the day was measured (four fifths, unless said), all but what was
+--- measured is null: such a day is no worst and no best. {{filter}} To compare days ask visibility_change.
 create or replace function visibility(
   {{days}}, in_curve text default 'reciprocal', {{tagged}}, in_enough numeric default 0.8
 ) returns table (
@@ -101,15 +106,13 @@ begin atomic
   ) e on true
   where s.app is not null;
 end;
-comment on function visibility is
-  'How well each app of a project is found, by day: visibility = Σ keyword weight × weight(rank) / Σ '
-  'keyword weight × weight(1), in percent, over the keywords (and apart from them the charts) that were '
-  'measured: 100 is first on each. Measured and not in the top counts 0; what was not measured counts not '
-  'at all. The curve is one of rank_weight. Beside it how many keywords were due, measured, ranked, in the '
-  'top 1, 3, 10, 30 and 100 (each with those above it), measured and beyond 100 or not in the top, and not '
-  'measured. Where less than in_enough of the day was measured (four fifths, unless said), all but what was '
-  'measured is null: such a day is no worst and no best. {{filter}} To compare days ask visibility_change.';
 
+--- Whose the places are, by day: Σ keyword weight × weight(rank) of an app, of the same sum over all apps
+--- of the same measurements, in percent. One line for each app of the project, own or competitor, and one
+--- with role rest for everybody else; they add up to 100 in each store, for keywords and apart from them
+--- for charts. measured_share says how much of what was due was measured; share is null where that is less
+--- than in_enough (four fifths, unless said). The curve is one of rank_weight. {{filter}} To compare days
+--- ask visibility_change.
 create or replace function share_of_voice(
   {{days}}, in_curve text default 'reciprocal', {{tagged}}, in_enough numeric default 0.8
 ) returns table (
@@ -119,15 +122,12 @@ begin atomic
   select s.day, s.store, s.list, {{app s}}, s.share, s.measured_share, s.app
   from standings(in_project, from_day, to_day, in_curve, in_tag, in_location, in_enough) s;
 end;
-comment on function share_of_voice is
-  'Whose the places are, by day: Σ keyword weight × weight(rank) of an app, of the same sum over all apps '
-  'of the same measurements, in percent. One line for each app of the project, own or competitor, and one '
-  'with role rest for everybody else; they add up to 100 in each store, for keywords and apart from them '
-  'for charts. measured_share says how much of what was due was measured; share is null where that is less '
-  'than in_enough (four fifths, unless said). The curve is one of rank_weight. {{filter}} To compare days '
-  'ask visibility_change.';
 
 -- Of `in_unit` one of the two halves is left: it is a constant where the function is inlined.
+--- On how many keywords (and apart from them charts) each app of a project stands where, by day: ranks 1, 2
+--- to 3, 4 to 10, 11 to 30, 31 to 100, beyond (measured, and beyond 100 or not in the top), and not measured.
+--- They add up to what was due. With in_unit => 'week' or 'month', by the middle rank of each over the days
+--- that were measured, where day is the first one of each. {{filter}}
 create or replace function rank_distribution({{days}}, {{tagged}}, in_unit text default null) returns table (
   day date, store text, list text, {{app}}, top_1 integer, top_2_3 integer, top_4_10 integer,
   top_11_30 integer, top_31_100 integer, beyond integer, not_measured integer, app integer
@@ -149,8 +149,3 @@ begin atomic
   where in_unit is not null
   group by r.begins, r.store, r.list, {{app r}}, r.app;
 end;
-comment on function rank_distribution is
-  'On how many keywords (and apart from them charts) each app of a project stands where, by day: ranks 1, 2 '
-  'to 3, 4 to 10, 11 to 30, 31 to 100, beyond (measured, and beyond 100 or not in the top), and not '
-  'measured. They add up to what was due. With in_unit => ''week'' or ''month'', by the middle rank of each '
-  'over the days that were measured, where day is the first one of each. {{filter}}';

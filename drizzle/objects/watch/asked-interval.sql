@@ -1,5 +1,7 @@
 -- The least and the greatest slot that there can be keep a range that is open at one end from being counted
 -- out.
+--- How often each project asks or asked for anything, and since when.
+--- .last_slot: No slot is later.
 create or replace view asked_interval as
 select p.project, j.timezone, p.every, min(p.first_slot) as first_slot,
   storerank_now() + interval '31 days' as last_slot
@@ -7,13 +9,13 @@ from watch_period p
 join project j on j.name = p.project
 where p.target_id is not null
 group by p.project, j.timezone, p.every;
-comment on view asked_interval is 'How often each project asks or asked for anything, and since when.';
-comment on column asked_interval.last_slot is 'No slot is later.';
 
 -- Time zones are looked up once a slot here, and not once a slot of each list. `strict` for the same reason
 -- as project_lists. `rows` of a year: with fewer the planner hashes the history and not the lists, with all
 -- its arrays.
-create or replace function project_slots(in_project text, from_day date, to_day date)
+--- The slots of each interval at which a project asks or asked for anything, in a range of its days: the day,
+--- and whether the slot is the last or the only one of the interval on it.
+create or replace function project_slots({{days}})
 returns table (slot timestamptz, every interval, day date, is_last boolean, is_only boolean)
 language sql stable strict parallel safe rows 400
 begin atomic
@@ -30,6 +32,3 @@ begin atomic
   ) c
   where c.day between from_day and to_day;
 end;
-comment on function project_slots is
-  'The slots of each interval at which a project asks or asked for anything, in a range of its days: the '
-  'day, and whether the slot is the last or the only one of the interval on it.';

@@ -1,5 +1,8 @@
 -- In pieces with a commit between, one target each, so that no lock is held for long and a call that was
 -- broken off may be made again. It commits, so it cannot pin its search path: every name says its schema.
+--- Deletes a project with its watches, its notes and alerts, and the history that no other project asked for.
+--- Its money stays: in the charges under project.id, and in all sums over all projects. For the owner of the
+--- database, outside of a transaction; it may be called again after it was broken off.
 create or replace procedure delete_project(in_project text) language plpgsql as $$
 declare
   of_id integer := (select p.id from public.project p where p.name = in_project);
@@ -67,7 +70,3 @@ begin
   delete from public.project p where p.id = of_id;
   commit;
 end $$;
-comment on procedure delete_project is
-  'Deletes a project with its watches, its notes and alerts, and the history that no other project asked '
-  'for. Its money stays: in the charges under project.id, and in all sums over all projects. For the owner '
-  'of the database, outside of a transaction; it may be called again after it was broken off.';

@@ -1,3 +1,4 @@
+--- The places and languages that watches of keywords have.
 create or replace view keyword_place as
 with recursive place as (
   -- One row of the index per place, each found behind the one before.
@@ -15,4 +16,3 @@ with recursive place as (
   ) further
 )
 select * from place;
-comment on view keyword_place is 'The places and languages that watches of keywords have.';

@@ -1,5 +1,7 @@
 -- For a whole project at once: what list_period looks up once a row is joined here, and periods of one target
 -- are read side by side.
+--- The rows of list_period, made to be read of a whole project, each with the time in which no other period
+--- of the project on the same target has a slot.
 create or replace view list_follow as
 select p.id as period_id, p.project, p.timezone, p.target_id, t.store,
   case t.function when 'app_list' then 'chart' else 'keyword' end as list,
@@ -24,9 +26,6 @@ join target t on t.id = p.target_id
 left join location l on l.store = t.store and l.code = t.location_code
 left join keyword_watch k on p.kind = 'keyword' and k.id = p.newest_watch_id
 left join chart_watch c on p.kind = 'chart' and c.id = p.newest_watch_id;
-comment on view list_follow is
-  'The rows of list_period, made to be read of a whole project, each with the time in which no other period '
-  'of the project on the same target has a slot.';
 
 -- `strict`, so that it is not inlined: the planner takes it for `rows` lists, where without statistics it
 -- would expect one, and look all else up once per list. Columns of fixed length first: they are read once for
@@ -46,6 +45,7 @@ begin atomic
   where p.project = in_project;
 end;
 
+--- Each keyword and chart of a project once, as the watch that follows it now, or followed it last, says.
 create or replace function newest_lists(in_project text)
 returns table (
   target_id integer, weight double precision, location_code integer, store text, list text, keyword text,
@@ -57,5 +57,3 @@ begin atomic
   from project_lists(in_project) p
   order by p.target_id, coalesce(p.ended_at, 'infinity') desc, p.period_id desc;
 end;
-comment on function newest_lists is
-  'Each keyword and chart of a project once, as the watch that follows it now, or followed it last, says.';

@@ -1,10 +1,10 @@
--- Views join watch_period and not the watches, so that a deleted, disabled or changed watch keeps its history
--- and owes only what it asked for at the time. Grouped by its keys, so that the planner makes the dictionary
--- before it joins the history, with or without statistics: else it looks the target up once a slot.
--- Conditions on any column go inside. What is a subquery is looked up where it is asked for. A list is what
--- is no page: of `kind in (…)` the planner expects one row where there are no statistics, and takes a whole
--- project for one keyword. A period that goes on has its own watch; of one that ended, list_watch says which
--- watch it is now, at five times the cost.
+-- Grouped by its keys, so that the planner makes the dictionary before it joins the history, with or without
+-- statistics: else it looks the target up once a slot. Conditions on any column go inside. What is a subquery
+-- is looked up where it is asked for. Of `kind in (…)` the planner expects one row where there are no
+-- statistics, and takes a whole project for one keyword. A period that goes on has its own watch; of one that
+-- ended, list_watch says which watch it is now, at five times the cost.
+--- What a project asked for on a keyword or chart, and from when to when: one row per watch period. The rank
+--- views are made of it.
 create or replace view list_period as
 select p.id as period_id, p.project, j.timezone, p.target_id, t.store,
   case t.function when 'app_list' then 'chart' else 'keyword' end as list,
@@ -26,6 +26,3 @@ join project j on j.name = p.project
 join target t on t.id = p.target_id
 where p.kind not in ('app', 'reviews')
 group by p.id, j.name, t.id;
-comment on view list_period is
-  'What a project asked for on a keyword or chart, and from when to when: one row per watch period. The rank '
-  'views are made of it.';

@@ -1,5 +1,7 @@
 -- Asked by target and project, periods are read by the target alone: the index of the project, which `nullif`
 -- keeps out, would read all periods of the project for each.
+--- What the watch that follows a target now, or followed it last, says of it: an opinion of today on all of
+--- its history.
 create or replace view list_watch as
 select nullif(p.project, '') as project, p.target_id, coalesce(k.tags, c.tags, '{}') as tags,
   coalesce(k.weight, k.volume, 1) as weight
@@ -11,6 +13,3 @@ where p.target_id is not null and not exists (
   where longer.target_id = p.target_id and longer.project = p.project
     and (coalesce(longer.ended_at, 'infinity'), longer.id) > (coalesce(p.ended_at, 'infinity'), p.id)
 );
-comment on view list_watch is
-  'What the watch that follows a target now, or followed it last, says of it: an opinion of today on all of '
-  'its history.';

@@ -1,3 +1,4 @@
+--- Places of watches that the loaded references do not know: part of watch_problem, which has their watches.
 create or replace view place_problem as
 with place as (
   select store, code, name, language_code from keyword_place
@@ -31,5 +32,3 @@ from place p join location_problem l on l.store = p.store and l.code = p.code an
 union all
 select p.store, p.code, p.name, p.language_code, 'language_unknown', l.message
 from place p join language_problem l on l.store = p.store and l.language_code = p.language_code;
-comment on view place_problem is
-  'Places of watches that the loaded references do not know: part of watch_problem, which has their watches.';

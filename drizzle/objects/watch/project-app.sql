@@ -1,7 +1,7 @@
 -- One row per app, from the period that lasts longest: an app may be watched in several places, and a row
--- without a label hides none. Not `distinct on`, whose result the planner takes for one row, so that it looks
--- all else up once per app. Grouped by its keys, so that the planner joins it as a whole, with or without
--- statistics.
+-- without a label hides none. Not `distinct on`, whose result the planner takes for one row. Grouped by its
+-- keys, so that the planner joins it as a whole, with or without statistics.
+--- The apps of each project: each is ranked on every keyword that the project has in the same store.
 create or replace view project_app as
 select p.project, a.store, a.app_id, a.title, coalesce(p.label, (
     select l.label from watch_period l
@@ -17,8 +17,6 @@ where p.kind = 'app' and not exists (
     and (coalesce(longer.ended_at, 'infinity'), longer.id) > (coalesce(p.ended_at, 'infinity'), p.id)
 )
 group by p.id, a.id;
-comment on view project_app is
-  'The apps of each project: each is ranked on every keyword that the project has in the same store.';
 
 -- `strict` for the same reason as project_lists.
 create or replace function project_apps(in_project text)
@@ -32,6 +30,8 @@ begin atomic
 end;
 
 -- Few columns, those of fixed length first: it is read once for each list and day.
+--- The apps of one project by their numbers in the dictionary, and until when they are ranked: infinity while
+--- they are watched. Those of a store with one end are a cohort, which is a number below 0.
 create or replace function project_app_ids(in_project text)
 returns table (app integer, cohort integer, ended_at timestamptz, store text)
 language sql stable strict parallel safe rows 10
@@ -40,10 +40,8 @@ begin atomic
     coalesce(a.ended_at, 'infinity'), a.store
   from project_app a where a.project = in_project;
 end;
-comment on function project_app_ids is
-  'The apps of one project by their numbers in the dictionary, and until when they are ranked: infinity '
-  'while they are watched. Those of a store with one end are a cohort, which is a number below 0.';
 
+--- The apps of project_app_ids, beside them each of their cohorts, and in each store everybody: 0.
 create or replace function project_cohorts(in_project text)
 returns table (member integer, ended_at timestamptz, store text)
 language sql stable strict parallel safe rows 10
@@ -54,5 +52,3 @@ begin atomic
   union
   select 0, 'infinity', s.store from (values ('ios_store'), ('android_store')) s (store);
 end;
-comment on function project_cohorts is
-  'The apps of project_app_ids, beside them each of their cohorts, and in each store everybody: 0.';

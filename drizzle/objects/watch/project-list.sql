@@ -1,4 +1,5 @@
 -- Of several periods of a project on one list, the one that lasts longest.
+--- The keywords and charts of each project, each once, also those that it followed before.
 create or replace view project_list as
 select p.project, p.store, p.list, p.keyword, p.collection, p.category, p.location, p.location_code,
   p.language, p.tags, p.weight, p.every, p.ended_at, p.target_id
@@ -8,5 +9,3 @@ where not exists (
   where longer.target_id = p.target_id and longer.project = p.project
     and (coalesce(longer.ended_at, 'infinity'), longer.id) > (coalesce(p.ended_at, 'infinity'), p.period_id)
 );
-comment on view project_list is
-  'The keywords and charts of each project, each once, also those that it followed before.';

@@ -21,6 +21,9 @@ begin atomic
 end;
 
 -- Only of projects of which something is told the watches are read, and alike ones are priced once.
+--- Projects that are there most likely by mistake: mistyped, or without an app. A row is a sentence, and what
+--- the project costs a month; `import` and `plan` show them before it costs, and watch_problem has them too.
+--- .monthly_usd: What all that it watches costs in 30 days, shared with nobody.
 create or replace view project_problem as
 with spelling as (
   select p.id, p.name, m.text from project p cross join lateral misspellings(p.name) m (text)
@@ -71,9 +74,3 @@ cross join lateral (
     dollars(cost.micros::bigint), p.name)
   where p.older_name is null and cost.apps = 0 and cost.lists > 0
 ) told;
-comment on view project_problem is
-  'Projects that are there most likely by mistake: mistyped, or without an app. A row is a sentence, and '
-  'what the project costs a month; `import` and `plan` show them before it costs, and watch_problem has them '
-  'too.';
-comment on column project_problem.monthly_usd is
-  'What all that it watches costs in 30 days, shared with nobody.';

@@ -1,3 +1,4 @@
+--- What each project measures, or has measured: keywords, charts, pages and reviews, each once.
 create or replace view project_target as
 select p.project, t.store, t.function, case t.function when 'app_searches' then t.subject end as keyword,
   case t.function when 'app_list' then t.subject end as collection, t.category,
@@ -15,8 +16,6 @@ where not exists (
   where longer.target_id = p.target_id and longer.project = p.project
     and (coalesce(longer.ended_at, 'infinity'), longer.id) > (coalesce(p.ended_at, 'infinity'), p.id)
 );
-comment on view project_target is
-  'What each project measures, or has measured: keywords, charts, pages and reviews, each once.';
 
 -- `strict` for the same reason as project_lists.
 create or replace function project_targets(in_project text)

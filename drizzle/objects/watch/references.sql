@@ -2,8 +2,8 @@
 
 -- The nearest name has the most pairs of letters in common with what was meant, at least three in five. Of a
 -- list of 90,000 places only those are counted that are about as long or begin with it, and have two of three
--- pairs: the first, the middle and the last. In plain SQL, because no extension for it is installed
--- everywhere.
+-- pairs: the first, the middle and the last. No extension for it is installed everywhere.
+--- The name that is nearest to what was meant, of several the first; null when none is near.
 create or replace function nearest_name(meant text, names text[]) returns text
   language sql immutable parallel safe
 return (
@@ -27,11 +27,10 @@ return (
   order by pairs.shared::float8 / (char_length(meant) + char_length(n.name)) desc, n.place
   limit 1
 );
-comment on function nearest_name is
-  'The name that is nearest to what was meant, of several the first; null when none is near.';
 
 -- ISO 3166-1 has two letters and three, and people write neither. The two letters stand in the table
 -- location.
+--- What countries are called beside their names: their two letters, and what people write.
 create or replace function country_names() returns table (code text, names text[])
   language sql immutable parallel safe
 begin atomic
@@ -52,8 +51,6 @@ begin atomic
     ('CO', '{COL}'), ('ZA', '{ZAF,RSA}'), ('EG', '{EGY}'), ('AE', '{UAE,ARE,EMIRATES}'), ('SA', '{SAU,KSA}'),
     ('IL', '{ISR}'), ('NG', '{NGA}'), ('KE', '{KEN}'), ('PK', '{PAK}');
 end;
-comment on function country_names is
-  'What countries are called beside their names: their two letters, and what people write.';
 
 create or replace function country_code_of(meant text) returns text language sql immutable parallel safe
 return case when meant ~ '^[A-Za-z]{2}$' and upper(meant collate "C") <> 'UK' then upper(meant collate "C")
@@ -155,6 +152,7 @@ return (
 
 -- The service has no list of them that could be loaded: its documentation names them (docs/service.md: charts
 -- of the ios_store).
+--- The charts of a store, by the names that the service has for them.
 create or replace function chart_collections(in_store text) returns text[]
   language sql immutable parallel safe
 return case in_store
@@ -164,7 +162,6 @@ return case in_store
     'topselling_new_paid',
     'movers_shakers', 'featured']
 end;
-comment on function chart_collections is 'The charts of a store, by the names that the service has for them.';
 
 create or replace function unknown_collection(in_store text, name text, category text) returns text
 language sql immutable parallel safe

@@ -2,14 +2,13 @@
 -- do. `refuse` raises it from the CHECK of the name, and from the triggers of watches.sql.
 
 -- Values come as JSON, in which no control character can act on a terminal.
+--- A value as a message shows it: quoted when it is a text, and of bounded length.
 create or replace function shown_value(value jsonb) returns text language sql immutable parallel safe
 return regexp_replace(
   case when char_length(value::text) > 80 then left(value::text, 70) || '…' || case jsonb_typeof(value)
     when 'string' then '"' else '' end
     else coalesce(value::text, 'null') end,
   '[\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]', '�', 'g');
-comment on function shown_value is
-  'A value as a message shows it: quoted when it is a text, and of bounded length.';
 
 -- What was most likely meant by a value that a rule refuses; null when there is no telling. The collation
 -- "C", because that of the database may be Turkish, where I is not the capital of i.
@@ -36,14 +35,16 @@ end;
 
 -- The rows of refusals.txt: %1$s and so on are the values that were given, in the order in which the rule
 -- names them.
+--- What is said of a row that breaks a rule, where its name does not say it.
 create or replace function refusals()
 returns table (rule text, sentence text, remedy text) language sql immutable parallel safe
 begin atomic
   values
   {{refusals}};
 end;
-comment on function refusals is 'What is said of a row that breaks a rule, where its name does not say it.';
 
+--- What is said of a row that breaks a rule: the code of the error, what was given and what is allowed, which
+--- row, and what to do.
 create or replace function refusal_of(in_table text, rule text, of_row text[], given jsonb[])
 returns table (code text, message text, detail text, hint text)
 language sql stable parallel safe
@@ -64,6 +65,3 @@ begin atomic
       else 'Correct the value.' end)
   from (select) one left join refusals() told on told.rule = refusal_of.rule;
 end;
-comment on function refusal_of is
-  'What is said of a row that breaks a rule: the code of the error, what was given and what is allowed, '
-  'which row, and what to do.';

@@ -1,3 +1,4 @@
+--- Watches whose present slot the budget does not reach, or whose last one failed: part of watch_problem.
 create or replace view slot_problem as
 with recent as (
   -- The longest interval is 31 days, so that no slot of an open period that was closed last is older than two
@@ -58,5 +59,3 @@ cross join lateral (
   where p.target_id = told.target_id and coalesce(p.ended_at, 'infinity') = 'infinity'
     and (told.slot is null or told.slot = slot_of(p.every, (select storerank_now())))
 ) w;
-comment on view slot_problem is
-  'Watches whose present slot the budget does not reach, or whose last one failed: part of watch_problem.';

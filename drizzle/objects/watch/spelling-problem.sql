@@ -1,3 +1,5 @@
+--- Keywords that differ in case alone, once for all spellings, at the one that came last: part of
+--- watch_problem.
 create or replace view spelling_problem as
 with folded as materialized (
   -- Most lists are in small letters, and the index of targets with capitals is small.
@@ -37,6 +39,3 @@ select 'keyword_watch' as watch_table, (array_agg(s.watch_id order by s.watch_id
 from spelling s
 group by s.store, s.location_code, s.language_code, s.folded
 having count(*) > 1;
-comment on view spelling_problem is
-  'Keywords that differ in case alone, once for all spellings, at the one that came last: part of '
-  'watch_problem.';

@@ -1,3 +1,4 @@
+--- Watches that another one of their project keeps from being followed: part of watch_problem.
 create or replace view twin_problem as
 with mixed as materialized (
   -- Where keywords have one place by its name and by its code: elsewhere no row has the target of another.
@@ -43,5 +44,3 @@ cross join lateral (
 where w.is_asked and w.function is not null and not exists (
   select from watch_period p where p.kind = w.kind and p.watch_id = w.watch_id and p.ended_at is null
 );
-comment on view twin_problem is
-  'Watches that another one of their project keeps from being followed: part of watch_problem.';

@@ -1,6 +1,9 @@
 -- What each watch asks for now, one row per part: an app watch has two, the app with its page, and its
 -- reviews. `function` is null for an app of which no page is read. Neither targets nor apps are joined: they
 -- may not be there yet.
+--- What each watch asks for at present, one row per part: an app watch has the parts app and reviews.
+--- .function: What the service is asked for; null for an app that is only ranked.
+--- .category: Of a chart, with the age that it is for: family, ages_6_8. Null for all of the collection.
 create or replace view watch_part as
 select w.kind, w.watch_table, w.watch_id, w.project, w.store, w.function, w.subject, w.category,
   p.code::integer as location_code, w.location_code::integer as given_code, w.location_name as given_name,
@@ -40,9 +43,3 @@ cross join lateral (
     order by l.code limit 1
   )) as code
 ) p;
-comment on view watch_part is
-  'What each watch asks for at present, one row per part: an app watch has the parts app and reviews.';
-comment on column watch_part.function is
-  'What the service is asked for; null for an app that is only ranked.';
-comment on column watch_part.category is
-  'Of a chart, with the age that it is for: family, ages_6_8. Null for all of the collection.';

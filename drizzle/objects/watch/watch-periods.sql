@@ -2,6 +2,7 @@
 -- statement, however many rows it wrote, and the same for all kinds of watches.
 
 -- Selects before it inserts: `on conflict do nothing` uses up an id of the sequence per existing row.
+--- The id of one target, which is made when it is missing. Watches make theirs many at once: start_periods.
 create or replace function target_of(
   in_store text, in_function text, in_subject text, in_location integer, in_language text,
     in_category text default null
@@ -23,8 +24,6 @@ begin
   end loop;
   return found_id;
 end $$;
-comment on function target_of is
-  'The id of one target, which is made when it is missing. Watches make theirs many at once: start_periods.';
 
 -- A store does not tell apart what differs in capitals alone. Most keywords are in small letters, and the
 -- index of targets with capitals is small.
@@ -59,11 +58,10 @@ return exists (
 );
 
 -- A spelling has the target that another one is followed by already, or was, where it has none of its own.
---
--- What watches ask for, with the target and the app that each points at. Each optimization fence keeps the
--- planner from joining: it looks up one row by its key, for one watch as for a million, in a plan that does
--- not stand on statistics. Those are missing after a bulk load, and with a wrong guess each watch reads all
+-- Each optimization fence keeps the planner from joining: it looks up one row by its key, for one watch as
+-- for a million. Statistics are missing after a bulk load, and with a wrong guess each watch reads all
 -- others.
+--- What watches of a kind ask for now, as rows of watch_period have it, one for each that asks for anything.
 create or replace function asked_parts(of_kind text, of_watches bigint[])
 returns table (
   watch_id bigint, project text, store text, function text, subject text, category text,
@@ -96,8 +94,6 @@ begin atomic
   left join lateral (select a.id from app a where a.store = w.store and a.app_id = w.app_id offset 0) a
     on true;
 end;
-comment on function asked_parts is
-  'What watches of a kind ask for now, as rows of watch_period have it, one for each that asks for anything.';
 
 -- Of a period that ends now: what began before it is owed, also where nothing ran since.
 create or replace function first_unopened_slot(of_every interval) returns timestamptz language sql stable
@@ -106,6 +102,9 @@ return slot_end(of_every, slot_of(of_every, greatest((select l.opened_to from le
 
 -- The open period goes on while project, target, app and `every` stay the same; other changes are written
 -- into it. Renaming a project renames its periods first, so that they have the new name here.
+--- Ends the open periods of watches that ask for something else now, brings the others to what their watches
+--- ask for, and returns the watches that may ask for a period and have none: also others of the project,
+--- which a period that has ended kept from being followed.
 create or replace function keep_open_periods(of_kind text, of_watches bigint[]) returns bigint[]
 language plpgsql set enable_hashjoin = off set enable_mergejoin = off as $$
 declare
@@ -171,17 +170,14 @@ begin
   ) into left_over;
   return left_over;
 end $$;
-comment on function keep_open_periods is
-  'Ends the open periods of watches that ask for something else now, brings the others to what their watches '
-  'ask for, and returns the watches that may ask for a period and have none: also others of the project, '
-  'which a period that has ended kept from being followed.';
 
 -- Two periods of one project on one target never hold the same slot: with the same `every` the new period
--- takes the running slot over; with another `every` it begins after the last slot of the old one. So a change
--- of `every` shows no slot twice, and owes none that no watch had asked for. Of several watches of a project
--- on one target the oldest is followed: watch_problem names the others. Of targets and apps only what is
--- missing is inserted, because `on conflict do nothing` uses up an id of the sequence per existing row; in
--- one order, so that two statements that make the same rows wait for each other and never deadlock.
+-- takes the running slot over; with another `every` it begins after the last slot of the old one. Of several
+-- watches of a project on one target the oldest is followed: watch_problem names the others. Of targets and
+-- apps only what is missing is inserted, because `on conflict do nothing` uses up an id of the sequence per
+-- existing row; in one order, so that two statements that make the same rows never deadlock.
+--- Opens the periods of watches that have none, where they ask for one and no other watch of the project
+--- follows the same, and makes the targets and apps that are missing for it.
 create or replace function start_periods(of_kind text, of_watches bigint[]) returns void language plpgsql
 set enable_nestloop = off as $$
 declare
@@ -258,14 +254,10 @@ begin
   insert into period_change (period_id, from_slot)
   select id, first_slot from started where target_id is not null;
 end $$;
-comment on function start_periods is
-  'Opens the periods of watches that have none, where they ask for one and no other watch of the project '
-  'follows the same, and makes the targets and apps that are missing for it.';
 
--- The ids of watches, because a function that takes the rows of a table keeps PostgreSQL from changing some
--- of its columns. What the watches ask for is read from their tables, so that it does not matter which
--- statement wrote them last. One plan for all calls, made while the tables may be small: none reads a table
--- as a whole.
+-- What the watches ask for is read from their tables, so that it does not matter which statement wrote them
+-- last. New watches have no periods yet. One plan for all calls, made while the tables may be small: none
+-- reads a table as a whole.
 create or replace function follow_watches(of_kind text, of_watches bigint[],
   are_new boolean default false) returns void language plpgsql
 set jit = off set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
@@ -276,8 +268,6 @@ begin
     perform start_periods(of_kind, waiting);
   end if;
 end $$;
-comment on function follow_watches is
-  'Brings the open periods of watches of a kind to what the watches ask for. New watches have none yet.';
 
 create or replace function kinds_of(in_table text) returns text[] language sql immutable parallel safe
 return case in_table when 'keyword_watch' then '{keyword}' when 'chart_watch' then '{chart}'

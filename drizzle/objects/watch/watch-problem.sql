@@ -1,6 +1,14 @@
 -- What is wrong is found, and not looked for: each branch begins with the few rows that may be wrong, so that
 -- a million watches in order cost next to nothing. Open periods are looked up by `coalesce`, so that the
 -- index of all that are open is not read beside.
+--- What keeps a watch from being measured or an alert from being told, one row per problem, with a sentence
+--- saying what to do.
+--- .project: The project; null for a channel of alerts.
+--- .store: The store of the watch; null for a project, for a channel, and for a rule of both.
+--- .problem: project_disabled, references_missing, location_unknown, language_unknown, collection_unknown,
+--- category_unknown, followed_already, money, dearer_than_budget, last_slot_failed, differs_in_case,
+--- project_nearly_another, project_without_app, channel_settings, receiver_gone, delivery_failing,
+--- delivery_dead, digest_without_time, recipient_refused, app_unknown or matches_nothing.
 create or replace view watch_problem as
 with wrong_place as (select * from place_problem)
 select w.watch_table, w.watch_id, w.project, w.store, w.subject, 'project_disabled' as problem,
@@ -51,14 +59,3 @@ select 'project', p.project_id, p.project, null, p.project, p.problem, p.message
 from project_problem p
 union all
 select watch_table, watch_id, project, store, subject, problem, message from alert_problem;
-comment on view watch_problem is
-  'What keeps a watch from being measured or an alert from being told, one row per problem, with a sentence '
-  'saying what to do.';
-comment on column watch_problem.project is 'The project; null for a channel of alerts.';
-comment on column watch_problem.store is
-  'The store of the watch; null for a project, for a channel, and for a rule of both.';
-comment on column watch_problem.problem is
-  'project_disabled, references_missing, location_unknown, language_unknown, collection_unknown, '
-  'category_unknown, followed_already, money, dearer_than_budget, last_slot_failed, differs_in_case, '
-  'project_nearly_another, project_without_app, channel_settings, receiver_gone, delivery_failing, '
-  'delivery_dead, digest_without_time, recipient_refused, app_unknown or matches_nothing.';

@@ -7,6 +7,8 @@
 -- between emoji; so do selectors of a variant behind a sign that has any, and tags behind the black flag. All
 -- else that Unicode lets be ignored goes. Most texts pass by the first arm. It is inlined, which a call of a
 -- function that is only stable would prevent.
+--- A text in the form that it is stored in: composed (NFC), without outer space and invisible characters, and
+--- with single inner spaces.
 create or replace function clean_text(value text) returns text language sql immutable parallel safe
 return case when value ~ '^[!-~]+( [!-~]+)*$' then value else normalize(btrim(
   regexp_replace(
@@ -31,15 +33,14 @@ return case when value ~ '^[!-~]+( [!-~]+)*$' then value else normalize(btrim(
     -- Last, because what is taken off may have stood between two spaces.
     '[ \u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]+', ' ', 'g'),
   E' \t\r\n'), nfc) end;
-comment on function clean_text is
-  'A text in the form that it is stored in: composed (NFC), without outer space and invisible characters, '
-  'and with single inner spaces.';
 
 create or replace function is_clean(value text) returns boolean language sql immutable parallel safe
 return value ~ '^[!-~]+( [!-~]+)*$' or value = clean_text(value);
 
 -- Its triggers call it only for rows that need it, because most rows are in their form: to ask costs a
 -- twentieth of calling it. Null is the column's default in a new row, and nothing in one that is there.
+--- Brings a row into its form: clean texts, and defaults for what is null. Its arguments are the columns by
+--- which a person knows the row, and those with such texts.
 create or replace function prepare_row() returns trigger
 language plpgsql security definer set search_path = public, pg_temp as $$
 declare
@@ -72,9 +73,6 @@ begin
   end loop;
   return jsonb_populate_record(new, changed);
 end $$;
-comment on function prepare_row is
-  'Brings a row into its form: clean texts, and defaults for what is null. Its arguments are the columns by '
-  'which a person knows the row, and those with such texts.';
 
 -- spec: Limits; it says 100 for ios_store, and for android_store 30 is our assumption. Of reviews of the
 -- android_store it is what one billing unit pays for (docs/service.md: reviews of the android_store).
@@ -101,15 +99,6 @@ for each row when (
     new.enabled, new.tags, new.created_at) > 0
   or not (is_clean(new.project) and is_clean(new.keyword) and is_clean(new.location_name))
 ) execute function prepare_row('{project,store,keyword}', '{project,keyword,location_name}');
-comment on table keyword_watch is
-  'Keywords to follow: who is found for them, in which place, day by day. What you write here is measured '
-  'from then on, and costs money.';
-comment on column keyword_watch.keyword is
-  'What people type into the search of the store, up to 700 characters. Outer and double spaces and '
-  'invisible characters are taken off. Required.';
-comment on column keyword_watch.depth is
-  'How many results to look at: up to 700 in the ios_store (100 unless you say), 200 in the android_store '
-  '(30). It is what costs.';
 
 create or replace trigger a_prepare before insert or update on app_watch
 for each row when (
@@ -118,15 +107,6 @@ for each row when (
   or not (is_clean(new.project) and is_clean(new.app_id) and is_clean(new.label)
     and is_clean(new.location_name))
 ) execute function prepare_row('{project,store,app_id}', '{project,app_id,label,location_name}');
-comment on table app_watch is
-  'Apps of your projects, your own and your competitors''. Each is ranked on every keyword and chart that '
-  'its project has in the same store.';
-comment on column app_watch.app_id is
-  'The id in the address of the app''s page: a number such as 1480010017 in the ios_store, a name such as '
-  'com.acme.yoga in the android_store. Required.';
-comment on column app_watch.label is
-  'What you call the app, up to 200 characters; without it, it has the title of its page.';
-comment on column app_watch.role is 'own or competitor. own unless you say.';
 
 create or replace trigger a_prepare before insert or update on chart_watch
 for each row when (
@@ -136,52 +116,17 @@ for each row when (
     and is_clean(new.location_name))
 ) execute function prepare_row('{project,collection,category}',
   '{project,collection,category,location_name}');
-comment on table chart_watch is
-  'Charts to follow: every app of the project in the same store is ranked in them. What you write here costs '
-  'money.';
-comment on column chart_watch.store is 'ios_store or android_store. android_store unless you say.';
-comment on column chart_watch.collection is
-  'The name of the chart, such as top_free_ios in the ios_store and topselling_free in the android_store: '
-  'select chart_collections(''ios_store'') has them all. Required.';
-comment on column chart_watch.category is
-  'A category of the table category, such as game_puzzle in the android_store; without one it is the chart '
-  'of all. The chart featured has none.';
-comment on column chart_watch.depth is
-  'How many places of the chart to look at: up to 1000 in the ios_store, 200 in the android_store. It is '
-  'what costs. 100 unless you say.';
 
 create or replace trigger a_prepare before insert or update on project
 for each row when (num_nulls(new.name, new.timezone, new.enabled, new.created_at) > 0
   or not is_clean(new.name))
 execute function prepare_row('{name}', '{name}');
-comment on table project is
-  'The apps and keywords that belong together, with a budget and a time zone of their own. The first watch '
-  'that names a project makes it.';
-comment on column project.name is
-  'The name, of 1 to 100 characters. It may be changed: everything goes with it.';
-comment on column project.id is
-  'By which the ledger knows the project, also under another name; given by the database.';
-comment on column project.timezone is
-  'Whose days the budgets and the reports go by, such as Europe/Berlin. UTC unless you say.';
-comment on column project.monthly_usd is
-  'The most that may be spent in a month, in US dollars; without it only the budgets over all projects hold.';
-comment on column project.digest_channel is
-  'The channel of alert_channel to which its digests go, daily, weekly or monthly, with or without rules.';
-comment on column project.enabled is
-  'Whether it is measured. False stops all of its watches and keeps their history.';
-
-comment on column {{watch_table}}.project is
-  'The project, under any name of yours; a new one is made. Required.';
-comment on column {{watch_table}}.location_code is
-  'The place by its code in the table location: the United States are 2840. Give this or location_name.';
-comment on column {{watch_table}}.every is
-  'How often: 1, 2, 3, 4, 6, 8 or 12 hours, or 1 to 31 days. 1 day unless you say.';
-comment on column {{watch_table}}.tags is
-  'Words of yours to group by, such as {brand,core}: up to 50, of 100 characters each.';
 
 -- Once per statement instead of a foreign key per row. The lock is that of a foreign key: until this
 -- transaction ends, no other deletes the project or gives it another name. One that did so meanwhile is over
 -- when the lock is given, and the project is made again.
+--- Makes the projects that watches name and that are missing, and keeps them there until the transaction
+--- ends.
 create or replace function keep_projects() returns trigger
 language plpgsql security definer set search_path = public, pg_temp as $$
 declare
@@ -204,9 +149,6 @@ begin
     using message = 'The projects of these watches are being deleted or renamed at this moment.',
     hint = 'Run it again.';
 end $$;
-comment on function keep_projects is
-  'Makes the projects that watches name and that are missing, and keeps them there until the transaction '
-  'ends.';
 
 create or replace trigger a_projects_of_inserted after insert on {{watch_table}}
 referencing new table as fresh for each statement execute function keep_projects();

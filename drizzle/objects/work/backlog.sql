@@ -1,9 +1,9 @@
--- A look costs the same however much has been done. What is posted is counted by a partial index with the
--- slot in it, and what is late by one with the time of posting, without reading the tasks. Late is what
--- `overdue_at` says: `ask_at` moves with each ask. Tasks in a post that is being sent, or whose answer was
--- lost, are looked up by the post too, behind an optimization fence: while a table has no statistics, as
--- after its first tasks, a join would read all of them. The clock is a subquery, because a volatile function
--- is no bound of an index scan.
+-- A look costs the same however much has been done: what is posted or late is counted by partial indexes.
+-- Tasks in a post that is being sent, or whose answer was lost, are looked up by the post, behind an
+-- optimization fence: while a table has no statistics a join would read all of them. The clock is a subquery,
+-- because a volatile function is no bound of an index scan.
+--- The tasks and due slots that have not ended, by kind, as open_work has them; told where there are any.
+--- .kind: planned, unplanned, posting, posted, overdue or budget_cut.
 create or replace view backlog as
 select 'planned' as kind, count(*) as count, min(k.slot) as since, null::text as message
   from reserving_task k where k.state = 'planned'
@@ -45,6 +45,3 @@ select 'budget_cut', count(*), min(c.slot),
   format('The budget does not reach %s slots that are due: raise it, or watch less. '
   '`storerank plan` says which budget is used up.', count(*))
 from due_slot c where c.cut is not null and c.ends_at > (select storerank_now());
-comment on view backlog is
-  'The tasks and due slots that have not ended, by kind, as open_work has them; told where there are any.';
-comment on column backlog.kind is 'planned, unplanned, posting, posted, overdue or budget_cut.';

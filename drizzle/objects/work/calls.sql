@@ -49,6 +49,8 @@ begin
 end $$;
 
 -- Without sequential scans: a plan that was made while `api_call` was small would go on reading all of it.
+--- How long a call of a kind has to wait within the limits of all runners, in milliseconds; 0 when it may be
+--- made.
 create or replace function call_wait(
   of_kind text, per_minute integer, at_once integer, call_window interval default '60.5 seconds'
 ) returns integer language plpgsql volatile set enable_seqscan = off as $$
@@ -60,9 +62,6 @@ begin
       cardinality(calls_in_flight(w.in_flight, present)), present)
     from call_window w where w.only_one);
 end $$;
-comment on function call_wait is
-  'How long a call of a kind has to wait within the limits of all runners, in milliseconds; 0 when it may be '
-  'made.';
 
 -- By their ids, whatever the statistics say: a plan that was made while `api_call` was small would go on
 -- reading all of it.
@@ -75,17 +74,16 @@ begin
   from jsonb_to_recordset(calls) as e (id bigint, http_status integer, status_code integer, error text)
   where c.id = any (ids) and c.id = e.id;
 end $$;
-comment on function end_calls is
-  'Writes how calls ended: an array of objects with id, http_status, status_code and error.';
 
--- One turn of a runner at the window: its calls that have ended leave their places, and those that wait get
--- permits, in their order, as many as fit now. Permits are stamped and numbered behind the lock of the one
--- row of `call_window`, so that they have one order, whichever runner asks; readers and editors have no right
--- to that row. A permit holds for 500 ms after its stamp; the window therefore counts 60.5 s, and no 60
--- seconds ever see more calls than allowed. For a runner that is far away it holds longer: its permits are
--- stamped as much later, by at most 4 s, and no stamp is before that of the number before. A call is in
--- flight until it ends, or until its deadline. Calls of a kind that has a limit of its own ask alone. Its
--- statements are planned once a session, by the indexes alone: planning takes longer than they do.
+-- One turn of a runner at the window. Permits are stamped and numbered behind the lock of the one row of
+-- `call_window`, so that they have one order, whichever runner asks. A permit holds for 500 ms after its
+-- stamp; the window therefore counts 60.5 s, and no 60 seconds ever see more calls than allowed. For a runner
+-- that is far away it holds longer: its permits are stamped as much later, by at most 4 s, and no stamp is
+-- before that of the number before. A call is in flight until it ends, or until its deadline. Calls of a kind
+-- that has a limit of its own ask alone. Statements are planned once a session: that takes longer than they
+-- do.
+--- Ends calls, and gives as many of the calls that are asked for as the limits of all runners allow now, the
+--- milliseconds that the next one waits, and how long after the question they were given.
 create or replace function take_call_permits(
   of_kinds text[], of_paths text[], of_runner text, ended jsonb, per_minute integer, at_once integer,
   timeout_ms integer, valid_ms integer default 500, call_window interval default '60.5 seconds',
@@ -134,8 +132,5 @@ begin
     wait_of_call(of_kinds[1], allowed, at_once, call_window, last_id, cardinality(listed),
       clock_timestamp()) end;
 end $$;
-comment on function take_call_permits is
-  'Ends calls, and gives as many of the calls that are asked for as the limits of all runners allow now, the '
-  'milliseconds that the next one waits, and how long after the question they were given.';
 
 insert into call_window default values on conflict do nothing;

@@ -1,9 +1,9 @@
 -- As owed_slot has it, with time zones looked up once a slot.
-create or replace function owed_slots(in_project text, from_day date, to_day date)
-returns table (
+--- The slots of owed_slot of a project in a range of its days: what became of them, by day. Reads the
+--- partitions of the range alone.
+create or replace function owed_slots({{days}}) returns table (
   day date, store text, function text, subject text, tags text[], location text, gap text, reason text
-)
-language sql stable parallel safe
+) language sql stable parallel safe
 begin atomic
   select c.day, p.store, case p.list when 'chart' then 'app_list' else 'app_searches' end,
     coalesce(p.keyword, p.collection), p.tags, p.location, r.gap, r.reason
@@ -30,13 +30,12 @@ begin atomic
   where s.project = in_project and s.slot >= (from_day - 1) + timetz '00:00+00'
     and s.slot < (to_day + 2) + timetz '00:00+00';
 end;
-comment on function owed_slots is
-  'The slots of owed_slot of a project in a range of its days: what became of them, by day. Reads the '
-  'partitions of the range alone.';
 
-create or replace function coverage(
-  in_project text, from_day date, to_day date, in_tag text default null, in_location text default null
-) returns table (
+--- What became of the slots of each day of a project: how many were owed, captured (measured), failed (no
+--- result, or one that could not be read), left out for want of budget, missed (over before anything asked
+--- for them), html_only (measured, but as a page without ranks), and pending. captured_share is that of those
+--- that are over; null while none is. With a tag or a location, of what has it.
+create or replace function coverage({{days}}, {{tagged}}) returns table (
   day date, store text, function text, owed integer, captured integer, failed integer, budget integer,
   missed integer, html_only integer, pending integer, captured_share numeric
 ) language sql stable parallel safe
@@ -52,23 +51,16 @@ begin atomic
   where is_of(s.tags, s.location, in_tag, in_location)
   group by 1, 2, 3;
 end;
-comment on function coverage is
-  'What became of the slots of each day of a project: how many were owed, captured (measured), failed (no '
-  'result, or one that could not be read), left out for want of budget, missed (over before anything asked '
-  'for them), html_only (measured, but as a page without ranks), and pending. captured_share is that of '
-  'those that are over; null while none is. With a tag or a location, of what has it.';
 
-create or replace function gap_reasons(
-  in_project text, from_day date, to_day date, in_tag text default null, in_location text default null
-) returns table (day date, store text, function text, gap text, reason text, slots integer, examples text[])
-language sql stable parallel safe
+--- Why there is no measurement: the gaps of each day of a project by kind and reason, how many slots each is
+--- of, and up to three of the keywords, apps and collections. pending is what may still come. With a tag or a
+--- location, of what has it.
+create or replace function gap_reasons({{days}}, {{tagged}}) returns table (
+  day date, store text, function text, gap text, reason text, slots integer, examples text[]
+) language sql stable parallel safe
 begin atomic
   select s.day, s.store, s.function, s.gap, s.reason, count(*)::integer, (array_agg(distinct s.subject))[:3]
   from owed_slots(in_project, from_day, to_day) s
   where s.gap is not null and is_of(s.tags, s.location, in_tag, in_location)
   group by 1, 2, 3, 4, 5;
 end;
-comment on function gap_reasons is
-  'Why there is no measurement: the gaps of each day of a project by kind and reason, how many slots each is '
-  'of, and up to three of the keywords, apps and collections. pending is what may still come. With a tag or '
-  'a location, of what has it.';

@@ -1,4 +1,5 @@
 -- A number is never given to another endpoint: it stands in `task.endpoint` of what was posted.
+--- The number of a function of the service in a store: each has a list of ready results of its own.
 create or replace function endpoint_of(store text, function text) returns smallint
   language sql immutable parallel safe
 return case store
@@ -9,5 +10,3 @@ return case store
     then 6
     when 'app_reviews' then 8 end
 end;
-comment on function endpoint_of is
-  'The number of a function of the service in a store: each has a list of ready results of its own.';

@@ -1,5 +1,9 @@
 -- The past day by `(select clock_timestamp() …)`: a volatile function in a comparison is no condition of an
 -- index.
+--- How each job fares: its last run, its last success, and the runs of the past 24 hours by how they ended.
+--- .state: Of its last run that has ended: done or failed; null when none has.
+--- .at: When that run ended.
+--- .failed: Those that failed.
 create or replace view job_outcome as
 select j.job, last.state, last.at, last.error, success.at as last_success_at, day.done, day.failed,
   day.missed, owed.since as owed_since
@@ -21,8 +25,3 @@ cross join lateral (
     filter (where r.state = 'failed') as failed, count(*) filter (where r.state = 'missed') as missed
   from job_run r where r.job = j.job and r.slot > (select clock_timestamp() - interval '24 hours')
 ) day;
-comment on view job_outcome is
-  'How each job fares: its last run, its last success, and the runs of the past 24 hours by how they ended.';
-comment on column job_outcome.state is 'Of its last run that has ended: done or failed; null when none has.';
-comment on column job_outcome.at is 'When that run ended.';
-comment on column job_outcome.failed is 'Those that failed.';

@@ -1,5 +1,6 @@
 -- The names of the jobs by one look-up each in the key of `job_run`, and not by reading the runs of three
 -- months.
+--- The jobs that ran in the past 90 days, or were to.
 create or replace view known_job as
 with recursive job as (
   select min(r.job) as name from job_run r
@@ -7,4 +8,3 @@ with recursive job as (
   select (select min(r.job) from job_run r where r.job > j.name) from job j where j.name is not null
 )
 select j.name as job from job j where j.name is not null;
-comment on view known_job is 'The jobs that ran in the past 90 days, or were to.';

@@ -1,13 +1,12 @@
 -- Locks by name. Each is a row of `named_lock`, to which readers and editors have no right.
 
 -- Until the end of the transaction.
+--- Waits until no other transaction holds the lock of this name, and holds it to the end of the transaction.
 create or replace function wait_for_lock(of_name text) returns void language plpgsql volatile as $$
 begin
   insert into named_lock (name) values (of_name) on conflict do nothing;
   perform from named_lock where name = of_name for update;
 end $$;
-comment on function wait_for_lock is
-  'Waits until no other transaction holds the lock of this name, and holds it to the end of the transaction.';
 
 -- Until the end of the session, and no transaction stays open for it, which would keep vacuum from its work.
 -- What shows that the holder lives is an advisory lock on a number that it has drawn itself: the server frees
@@ -23,6 +22,7 @@ create or replace function is_lock_held(of_name text) returns boolean language s
   )
 $$;
 
+--- Holds the lock of this name until the session ends; false when another session has it.
 create or replace function hold_lock(of_name text) returns boolean language plpgsql volatile as $$
 declare
   drawn bigint := floor(random() * 2 ^ 62);
@@ -35,5 +35,3 @@ begin
     where name = of_name;
   return true;
 end $$;
-comment on function hold_lock is
-  'Holds the lock of this name until the session ends; false when another session has it.';

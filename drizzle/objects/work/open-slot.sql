@@ -1,4 +1,6 @@
 -- A slot is due, or its task is open, or it began since slots were opened last (`openDueSlots`).
+--- The slots that a watch period asked for and that are not closed, or whose task is open: the current one,
+--- and older ones. Those that are measured already, or a gap, are among them.
 create or replace view open_slot as
 select p.id as period_id, p.project, p.kind, p.target_id, p.every, s.slot
 from watch_period p
@@ -18,6 +20,3 @@ cross join lateral unnest(array(
 )) s (slot)
 where p.target_id is not null and s.slot <= (select storerank_now())
   and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, s.slot, 'missed');
-comment on view open_slot is
-  'The slots that a watch period asked for and that are not closed, or whose task is open: the current one, '
-  'and older ones. Those that are measured already, or a gap, are among them.';

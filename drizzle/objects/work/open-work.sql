@@ -1,3 +1,13 @@
+--- What has not ended, by kind, one row for each whether there is any or not: what is due, what is late, and
+--- what a person should see to.
+--- .kind: planned, posting and posted (tasks, by their state), unplanned (slots that are due and that no plan
+--- has looked at yet), overdue (those of them whose result is late), budget_cut (due slots that the budget
+--- does not reach), unknown_post (posts whose answer was lost), held_post (posts that are ready and not
+--- sent), refused_task (tasks that the service refused for money or the account, and that are tried again),
+--- restored (1 while nothing is posted because another database may have bought the same), no_run (1 while a
+--- plan is late: plan_deadline), no_room (1 while the database server cannot write), read_only (1 while it is
+--- a standby), or clock (1 while its clock differs from the service's).
+--- .message: What it means and what to do, as a sentence; null where there is nothing to do.
 create or replace view open_work as
 select w.kind, w.count, w.since, case when w.count > 0 then w.message end as message
 from (
@@ -54,16 +64,3 @@ from (
     case when min(c.ahead) > '0' then 'ahead of' else 'behind' end)
   from clock_ahead() c (ahead) where c.ahead <> '0'
 ) w;
-comment on view open_work is
-  'What has not ended, by kind, one row for each whether there is any or not: what is due, what is late, and '
-  'what a person should see to.';
-comment on column open_work.kind is
-  'planned, posting and posted (tasks, by their state), unplanned (slots that are due and that no plan has '
-  'looked at yet), overdue (those of them whose result is late), budget_cut (due slots that the budget does '
-  'not reach), unknown_post (posts whose answer was lost), held_post (posts that are ready and not sent), '
-  'refused_task (tasks that the service refused for money or the account, and that are tried again), '
-  'restored (1 while nothing is posted because another database may have bought the same), no_run (1 while a '
-  'plan is late: plan_deadline), no_room (1 while the database server cannot write), read_only (1 while it '
-  'is a standby), or clock (1 while its clock differs from the service''s).';
-comment on column open_work.message is
-  'What it means and what to do, as a sentence; null where there is nothing to do.';

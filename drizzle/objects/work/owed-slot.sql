@@ -1,4 +1,6 @@
 -- What is watched at one time of day is due at one: the days are those of the project, like everywhere.
+--- Every slot that a project asked for, of keywords, charts, pages and reviews, and what became of it. A
+--- filter on day alone reads the whole history: filter by slot, or ask coverage(project, from, to).
 create or replace view owed_slot as
 select s.project, s.store, case s.list when 'chart' then 'app_list' else 'app_searches' end as function,
   coalesce(s.keyword, s.collection) as subject, s.tags, s.day, s.slot, s.gap, s.reason, s.target_id
@@ -22,6 +24,3 @@ from pending_slot s
 join watch_period p on p.id = s.period_id
 join project j on j.name = s.project
 join target t on t.id = s.target_id;
-comment on view owed_slot is
-  'Every slot that a project asked for, of keywords, charts, pages and reviews, and what became of it. A '
-  'filter on day alone reads the whole history: filter by slot, or ask coverage(project, from, to).';

@@ -1,17 +1,15 @@
+--- The slots of keywords and charts that a watch period asked for and the history has no row of: the current
+--- one, and older ones until they are closed.
 create or replace view pending_ranking as
 select s.period_id, s.project, s.kind, s.target_id, s.every, s.slot
 from open_slot s
 where s.kind in ('keyword', 'chart')
   and (select true from ranking_row r where r.target_id = s.target_id and r.slot = s.slot) is null;
-comment on view pending_ranking is
-  'The slots of keywords and charts that a watch period asked for and the history has no row of: the current '
-  'one, and older ones until they are closed.';
 
--- What pending_ranking says, with the range once more for the history: a slot that is one of its rows is in
--- the range too, and by the range all other partitions are left out before they are opened, which ten years'
--- cost three times what is asked. `strict` for the same reason as project_lists: else lists are looked up
--- once for each slot.
-create or replace function pending_rankings(in_project text, from_day date, to_day date)
+-- What pending_ranking says, with the range once more for the history, by which all other partitions are left
+-- out before they are opened. `strict` for the same reason as project_lists.
+--- The rows of pending_ranking of a project in a range of its days, and some of the days beside it.
+create or replace function pending_rankings({{days}})
 returns table (period_id bigint, target_id integer, slot timestamptz)
 language sql stable strict parallel safe rows 1000
 begin atomic
@@ -25,5 +23,3 @@ begin atomic
         and r.slot >= (from_day - 1) + timetz '00:00+00' and r.slot < (to_day + 2) + timetz '00:00+00'
     );
 end;
-comment on function pending_rankings is
-  'The rows of pending_ranking of a project in a range of its days, and some of the days beside it.';

@@ -1,7 +1,11 @@
--- The rule of `no_run`. What is due is unplanned for half of its interval at most, for two hours where the
--- last plan was of `storerank start`, whose slots are whole minutes, and not at all where nothing was ever
--- planned. A slot that begins is in `due_slot` a little before; of what is not opened the first one counts.
--- While a plan is at work it has a quarter of an hour: a new watch may be due since the morning.
+-- What is due is unplanned for half of its interval at most, for two hours where the last plan was of
+-- `storerank start`, whose slots are whole minutes, and not at all where nothing was ever planned. Of what is
+-- not opened the first slot counts. While a plan is at work it has a quarter of an hour: a new watch may be
+-- due since the morning.
+--- When the next plan is due at the latest; it is late when that has passed. No row: nothing is watched.
+--- .due_by: Half of the interval of what is due first after its slot began, at most two hours where the last
+--- plan was made by `storerank start`.
+--- .planned_at: When the last plan ended; null when there was none.
 create or replace view plan_deadline as
 select greatest(min(slot_end(least(u.every / 2, l.patience), u.since)), l.planning_until)
     + (clock_timestamp() - storerank_now()) as due_by, l.planned_at
@@ -32,9 +36,3 @@ cross join lateral (
   where l.opened_to > '-infinity'
 ) u
 group by l.patience, l.planning_until, l.planned_at;
-comment on view plan_deadline is
-  'When the next plan is due at the latest; it is late when that has passed. No row: nothing is watched.';
-comment on column plan_deadline.due_by is
-  'Half of the interval of what is due first after its slot began, at most two hours where the last plan was '
-  'made by `storerank start`.';
-comment on column plan_deadline.planned_at is 'When the last plan ended; null when there was none.';

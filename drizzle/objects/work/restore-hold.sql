@@ -1,12 +1,12 @@
 -- After a dump, COPY or replication another transaction wrote the row; a copy by a template has another oid.
+--- Whether this database is a copy of the one that bought, and nobody has said yet which of them goes on.
 create or replace function is_copy() returns boolean language sql stable as $$
   select exists (
     select from restore_check c where (c.database, c.written_by) is distinct from
       ((select d.oid::bigint from pg_database d where d.datname = current_database()), c.xmin::text))
 $$;
-comment on function is_copy is
-  'Whether this database is a copy of the one that bought, and nobody has said yet which of them goes on.';
 
+--- Why nothing may be posted, as a sentence, while another database may have bought the same; else null.
 create or replace function restore_hold() returns text language sql stable security definer
   set search_path = public, pg_temp as $$
   select case
@@ -25,5 +25,3 @@ create or replace function restore_hold() returns text language sql stable secur
   end
   from ledger l where l.recover_from is not null or is_copy()
 $$;
-comment on function restore_hold is
-  'Why nothing may be posted, as a sentence, while another database may have bought the same; else null.';

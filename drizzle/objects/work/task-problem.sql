@@ -1,6 +1,9 @@
 -- `service_failure` is shown of tasks that are still `posted`: the other rows say how a task ended. What is
 -- told is found by partial indexes of tasks and charges: those of which there is nothing to tell are many
 -- more.
+--- What went wrong with tasks: failed, unreadable, of unknown outcome, paid twice, charged otherwise than
+--- stated, overdue, listed as failed by the service, or stored without all that was asked for.
+--- .kind: failed, rejected, unknown, duplicate, price, overdue, service_failure or incomplete.
 create or replace view task_problem as
 select t.ended_at as at, 'failed' as kind, g.store, g.function, g.subject, g.location_code, g.language_code,
   t.slot, t.id as task_id, t.service_id, t.status_code, coalesce(t.problem, 'The task failed.') as message
@@ -56,8 +59,3 @@ select t.ended_at, 'incomplete', g.store, g.function, g.subject, g.location_code
   t.id, t.service_id, t.status_code, t.problem
 from task t join target g on g.id = t.target_id
 where t.state = 'collected' and t.problem is not null;
-comment on view task_problem is
-  'What went wrong with tasks: failed, unreadable, of unknown outcome, paid twice, charged otherwise than '
-  'stated, overdue, listed as failed by the service, or stored without all that was asked for.';
-comment on column task_problem.kind is
-  'failed, rejected, unknown, duplicate, price, overdue, service_failure or incomplete.';

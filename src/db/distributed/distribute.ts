@@ -98,17 +98,8 @@ export async function openLoop(
   await keepOnCoordinator(tx)
   try {
     await tx`create extension if not exists postgres_fdw`
-    await tx.unsafe(`
-      do $$ begin
-        if not exists (select from pg_foreign_server where srvname = '${SERVER}') then
-          create server ${SERVER} foreign data wrapper postgres_fdw;
-        end if;
-        if not exists (select from pg_user_mappings where srvname = '${SERVER}' and usename = current_user)
-          then
-          create user mapping for current_user server ${SERVER};
-        end if;
-      end $$`)
-    await setOptions(tx, `server ${SERVER}`, 'server', {
+    await tx.unsafe(`create server if not exists ${SERVER} foreign data wrapper postgres_fdw`)
+    await setServerOptions(tx, {
       host,
       port: String(port),
       dbname: await nameOf(tx, 'current_database()'),
@@ -116,8 +107,10 @@ export async function openLoop(
       application_name: 'storerank history',
     })
     const user = await nameOf(tx, 'current_user')
-    const login: Readonly<Record<string, string>> = password === '' ? { user } : { user, password }
-    await setOptions(tx, `user mapping for current_user server ${SERVER}`, 'mapping', login)
+    const login = Object.entries(password === '' ? { user } : { user, password }).map(toOption)
+    await tx.unsafe(`
+      drop user mapping if exists for current_user server ${SERVER};
+      create user mapping for current_user server ${SERVER} options (${login.join(', ')})`)
     await makeForeignTable(tx, HISTORY)
   } catch (error) {
     if ((error as { code?: string }).code !== NOT_ALLOWED) throw error
@@ -136,26 +129,17 @@ async function nameOf(tx: Transaction, expression: string): Promise<string> {
   return row?.name ?? ''
 }
 
+const toOption = ([name, value]: readonly [string, string]) => `${name} '${value.replaceAll("'", "''")}'`
+
 /** `alter … options` needs to know which options are there. */
-async function setOptions(
-  tx: Transaction,
-  object: string,
-  kind: 'server' | 'mapping',
-  options: Readonly<Record<string, string>>,
-): Promise<void> {
+async function setServerOptions(tx: Transaction, options: Readonly<Record<string, string>>): Promise<void> {
   const [row] = await tx<{ given: string[] | null }[]>`
-    select case ${kind}
-      when 'server' then (select srvoptions from pg_foreign_server where srvname = ${SERVER})
-      else (select umoptions from pg_user_mappings where srvname = ${SERVER}
-        and usename = current_user) end as given`
+    select srvoptions as given from pg_foreign_server where srvname = ${SERVER}`
   const given = new Set((row?.given ?? []).map((option) => option.split('=')[0]))
   const wanted = Object.entries(options).map(
-    ([name, value]) => `${given.has(name) ? 'set' : 'add'} ${name} '${value.replaceAll("'", "''")}'`,
+    (option) => `${given.has(option[0]) ? 'set' : 'add'} ${toOption(option)}`,
   )
-  const dropped = [...given]
-    .filter((name) => name !== undefined && !(name in options))
-    .map((name) => `drop ${name}`)
-  await tx.unsafe(`alter ${object} options (${[...wanted, ...dropped].join(', ')})`)
+  await tx.unsafe(`alter server ${SERVER} options (${wanted.join(', ')})`)
 }
 
 /** With the columns of what it asks, also those that a migration has added. */

@@ -44,7 +44,6 @@ const RULES = rulesOf(
         and extract(epoch from cooldown) between 0 and 31622400`,
 )
 
-/** What a person wants to be told of. docs/alerts.md says what each kind compares. */
 export const alertRule = pgTable(
   'alert_rule',
   (c) => ({
@@ -62,7 +61,6 @@ export const alertRule = pgTable(
     tag: c.text(),
     direction: c.text().notNull().default('any'),
     threshold: c.doublePrecision(),
-    // Of `rank_moved`, where the better of the two ranks is 11 to 30, and beyond.
     threshold_11_to_30: c.doublePrecision(),
     threshold_beyond: c.doublePrecision(),
     top: c.integer(),
@@ -79,11 +77,7 @@ export const alertRule = pgTable(
   (t) => [...RULES, uniqueIndex('alert_rule_same_row_twice').on(t.project, t.name)],
 )
 
-/**
- * Measurements and gaps that no rule has looked at yet, a row for each batch that was stored at once: written
- * by a trigger in the transaction that stores them, deleted in the transaction that writes the events they
- * lead to.
- */
+/** Deleted in the transaction that writes the events that they lead to. */
 export const alertDue = pgTable(
   'alert_due',
   (c) => ({
@@ -96,29 +90,23 @@ export const alertDue = pgTable(
   (t) => [index('alert_due_of_project').on(t.project_id, t.slot)],
 )
 
-/**
- * What goes to a channel as one: under the same id each time, and after its first attempt with the same
- * words.
- */
+/** After its first attempt it is sent with the same words. */
 export const alertMessage = pgTable(
   'alert_message',
   (c) => ({
     id: c.uuid().primaryKey().default(uuidV7),
-    // Null when the channel was deleted: what it has told stays told.
+    // What a channel that is deleted has told stays told.
     channel_id: whole().references(() => alertChannel.id, {
       onDelete: 'set null',
     }),
     project_id: c.integer().notNull(),
-    // The hour of a digest; null for what is told at once.
     digest_at: instant(),
     state: c.text().notNull().default('pending'),
-    // What is sent; null before the first attempt.
     content: c.jsonb(),
     attempts: c.smallint().notNull().default(0),
     next_at: instant().notNull().default(clock),
     problem: c.text(),
     created_at: instant().notNull().default(clock),
-    // An attempt that fails after it is the last one.
     give_up_at: instant().notNull().default(sql`clock_timestamp() + interval '3 days'`),
     ended_at: instant(),
   }),
@@ -130,7 +118,6 @@ export const alertMessage = pgTable(
   ],
 )
 
-/** What a rule found, once: (rule, subject, slot) is unique. */
 export const alertEvent = pgTable(
   'alert_event',
   (c) => ({
@@ -140,8 +127,6 @@ export const alertEvent = pgTable(
       .references(() => alertRule.id, { onDelete: 'cascade' }),
     subject: c.text().notNull(),
     slot: instant().notNull(),
-    // What it is compared with; an event of the same rule, subject and direction since then has told it
-    // already.
     compared_slot: instant(),
     kind: c.text().notNull(),
     severity: c.text().notNull(),
@@ -153,7 +138,6 @@ export const alertEvent = pgTable(
     detail: c.jsonb().notNull().default({}),
     found_at: instant().notNull().default(clock),
     message_id: c.uuid().references(() => alertMessage.id, { onDelete: 'set null' }),
-    // Why it is not told.
     held_back: c.text(),
   }),
   (t) => [

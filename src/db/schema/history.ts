@@ -97,7 +97,6 @@ export const appSnapshot = pgTable(
     rating: c.real(),
     votes_count: whole(),
     reviews_count: whole(),
-    // In millionths of `currency`, which need not be the dollar.
     price_micros: micros(),
     currency: c.text(),
     is_free: c.boolean(),
@@ -151,7 +150,6 @@ export const review = pgTable(
     text: c.text(),
     author: c.text(),
     author_image: c.text(),
-    // How many people found it helpful, as far as the store tells.
     helpful_count: c.integer(),
     // What the developer answered: [{author, title, text, timestamp}], in the order of the store; null where
     // it gives none.

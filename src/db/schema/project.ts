@@ -48,7 +48,6 @@ const PROJECT_RULES = rulesOf(
     keep_pages_0_to_1000_years (keep_pages): keep_pages between '0 days' and '1000 years'`,
 )
 
-/** Where messages go. Its secret is the value of an environment variable, which the table names. */
 export const alertChannel = pgTable(
   'alert_channel',
   (c) => ({
@@ -58,20 +57,15 @@ export const alertChannel = pgTable(
     address: c.text(),
     secret_variable: c.text(),
     digest: c.text().notNull().default('instant'),
-    // Of the project's day, for a digest.
     hour: c.integer().notNull().default(8),
     max_lines: c.integer().notNull().default(20),
-    // Attaches the page of the report to a digest by e-mail.
     report: c.boolean().notNull().default(false),
-    // Sections of the report that its digests leave out.
     without: c.text().array().notNull().default(sql`'{}'`),
     enabled: c.boolean().notNull().default(true),
     note: c.text(),
-    // What was given up since then is sent again when it is set.
     retry_from: instant(),
-    // When the receiver took a test.
     tested_at: instant(),
-    // What is wrong with its settings, as the job `alerts` sees its environment; or why it was disabled.
+    // As the job `alerts` sees its environment; or why it was disabled.
     problem_kind: c.text(),
     problem: c.text(),
     created_at: instant().notNull().default(businessNow),
@@ -89,10 +83,7 @@ export const project = pgTable(
     daily_usd: c.numeric(),
     monthly_usd: c.numeric(),
     enabled: c.boolean().notNull().default(true),
-    // To which digests of the project go, also without any rule.
     digest_channel: c.text().references(() => alertChannel.name, { onUpdate: 'cascade' }),
-    // Instead of KEEP_HISTORY and KEEP_PAGES. What several projects asked for is kept as long as one of them
-    // wants.
     keep_history: c.interval(),
     keep_pages: c.interval(),
     created_at: instant().notNull().default(businessNow),

@@ -36,10 +36,7 @@ const IMPORTED_RULES = rulesOf(
       char_length(source) between 1 and 100 and source = btrim(source)`,
 )
 
-/**
- * What a rank is worth, by curve. A rank that a curve does not name is worth nothing. The migration that
- * makes the table fills it.
- */
+/** The migration that makes the table fills it. */
 export const rankWeight = pgTable(
   'rank_weight',
   (c) => ({
@@ -50,7 +47,6 @@ export const rankWeight = pgTable(
   (t) => [primaryKey({ columns: [t.curve, t.rank] }), ...WEIGHT_RULES],
 )
 
-/** A note of a project on one of its days, for an app or for all: a campaign, an outage. */
 export const annotation = pgTable(
   'annotation',
   (c) => ({
@@ -59,7 +55,6 @@ export const annotation = pgTable(
       .text()
       .notNull()
       .references(() => project.name, { onUpdate: 'cascade' }),
-    // In the time zone of the project.
     day: c.date().notNull(),
     // Of either store: the ids of one are numbers, those of the other are not.
     app_id: c.text(),
@@ -77,10 +72,6 @@ export const annotation = pgTable(
   ],
 )
 
-/**
- * A rank that another tool measured on a day of the project, before storerank did or beside it. It is no
- * measurement: nothing is paid for it, and nothing counts it.
- */
 export const importedRank = pgTable(
   'imported_rank',
   (c) => ({

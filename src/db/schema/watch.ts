@@ -33,7 +33,7 @@ const IN_STORE = "store not in ('ios_store', 'android_store') or"
  * be Turkish, where I is not the capital of i. Most rows have no tags, and a function with a query in it is
  * slow.
  */
-const COMMON_RULES = String.raw`
+const COMMON_RULES = `
     store_known (store): store in ('ios_store', 'android_store')
     location_code_positive (location_code): location_code between 1 and 2147483647
     location_name_1_to_200 (location_name; char_length(location_name)):
@@ -127,10 +127,7 @@ export const keywordWatch = pgTable(
     keyword: c.text().notNull(),
     language_code: c.text().notNull(),
     depth: whole().notNull(),
-    // What the keyword is worth beside the others of its project, in visibility and share of voice. Where
-    // none is given its volume counts, and 1 where there is none either.
     weight: c.doublePrecision(),
-    // Searches in a month, or any other measure of them, from whichever tool.
     volume: whole(),
   }),
   () => [
@@ -182,9 +179,6 @@ export const appWatch = pgTable(
   ],
 )
 
-/**
- * A chart: the apps of a collection of a store, on which every app of the project in that store is ranked.
- */
 export const chartWatch = pgTable(
   'chart_watch',
   (c) => ({
@@ -192,7 +186,6 @@ export const chartWatch = pgTable(
     store: c.text().notNull().default('android_store'),
     collection: c.text().notNull(),
     category: c.text(),
-    // For whom the apps are, in the category family of android_store.
     age_rating: c.text(),
     language_code: c.text().notNull(),
     depth: whole().notNull().default(100),

@@ -65,7 +65,7 @@ select p.project, h.store, h.list, h.keyword, h.collection, h.category, p.locati
 from distributed_rank h
 join list_period p on p.project = h.project and p.target_id = h.target_id
   and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, h.slot, h.gap)
-join project_app a on a.project = h.project and a.app = h.app and h.slot < coalesce(a.ended_at, 'infinity')
+join project_app a on a.project = h.project and a.app = h.app and h.slot < coalesce(a.ended_at, 'infinity');
 
 -- The latest slot of each list, from the last two intervals: the workers send one row a list. Where another
 -- project has asked for that slot, and this one has not, or there is none, the slots of the last 40 days say
@@ -182,7 +182,7 @@ left join (
   from project j
   cross join lateral past_rankings(j.name) r
   group by j.name, r.target_id
-) was on was.project = l.project and was.target_id = l.target_id
+) was on was.project = l.project and was.target_id = l.target_id;
 
 -- Reference tables are written on all nodes by a commit in two phases: only what they do not have yet. In a
 -- statement of its own for each, of periods by their ids, because Citus takes no transition table. Never by a
@@ -224,8 +224,7 @@ begin
   end if;
 end $$;
 
-create or replace function keep_distributed() returns trigger
-language plpgsql security definer set search_path = public, pg_temp as $$
+create or replace function keep_distributed() returns trigger {{as_owner}} as $$
 begin
   perform keep_distributed_lists(array(select id from fresh));
   return null;
@@ -234,8 +233,7 @@ end $$;
 create or replace trigger keep_distributed after insert on watch_period
 referencing new table as fresh for each statement execute function keep_distributed();
 
-create or replace function keep_distributed_project() returns trigger
-language plpgsql security definer set search_path = public, pg_temp as $$
+create or replace function keep_distributed_project() returns trigger {{as_owner}} as $$
 begin
   if tg_op = 'INSERT' then
     insert into distributed_project (id, name) values (new.id, new.name);

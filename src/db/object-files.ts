@@ -38,6 +38,8 @@ const WATCH_TABLES = ['keyword_watch', 'app_watch', 'chart_watch']
 
 /** What `{{app}}` and `{{app a}}` stand for: `app_id text, …` and `a.app_id, …`. */
 const COMMON: Readonly<Record<string, string>> = {
+  begin: 'language sql stable parallel safe begin atomic',
+  as_owner: 'language plpgsql security definer set search_path = public, pg_temp',
   filter: 'With a tag or a location, of what has it.',
   days: 'in_project text, from_day date, to_day date',
   tagged: 'in_tag text default null, in_location text default null',
@@ -165,9 +167,9 @@ function definitionsOf(parts: readonly string[]): Definition[] {
   })
 }
 
-/** `… {{around}} part` is the text in objects/, with this part in the place of what is marked there. */
+/** `… {{around}} part;` is the text in objects/, with this part in the place of what is marked there. */
 function fillAround(definition: Definition, definitions: readonly Definition[]): Definition {
-  const [, part] = definition.text.split('{{around}}')
+  const [, part] = /{{around}}\n([^;]*);/.exec(definition.text) ?? []
   const text = definitions.find(({ key }) => key === definition.key)?.text
   if (part === undefined || text === undefined) return definition
   return { ...definition, text: text.replace(/-- <history>.*-- <\/history>/s, () => part) }

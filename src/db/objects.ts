@@ -170,7 +170,7 @@ async function identify(tx: Transaction, keys: readonly string[] | null): Promis
   return (await findObjects(tx, keys)).map(({ identity }) => identity)
 }
 
-/** Relations, functions and triggers of the schema: `o`, with the key of a definition; what they are is `i`. */
+/** Relations, functions and triggers of the schema, by the key of their definition (`o.key`) and as `i`. */
 const OBJECTS = sql`(
       select 'pg_class'::regclass as class, c.oid, 'view ' || c.relname as key
       from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p', 'v', 'm', 'f')

@@ -94,7 +94,7 @@ function listTemplates({ text }: Source): string[] {
 
 /** The queries of a file: what a semicolon ends. */
 function listStatements({ text }: Source): string[] {
-  return text.replace(/^--.*$/gm, '').split(/;\s*$/m)
+  return text.replace(/^--.*\n/gm, '').split(/;\s*$/m)
 }
 
 function countExpressions(statement: string): number {

@@ -34,8 +34,7 @@ language sql stable set enable_seqscan = off set enable_sort = off as $$
   )
 $$;
 
-create or replace function note_snapshots() returns trigger
-language plpgsql security definer set search_path = public, pg_temp as $$
+create or replace function note_snapshots() returns trigger {{as_owner}} as $$
 begin
   perform note_alert_due(array_agg(s.target_id), array_agg(s.slot), array_agg(s.gap)) from stored s;
   return null;
@@ -65,8 +64,7 @@ for each row when (
 ) execute function prepare_row('{project,name}', '{project,app_id,keyword,tag}');
 
 -- The foreign keys would refuse these too, in words that say neither what to do nor what is near.
-create or replace function find_named() returns trigger
-language plpgsql security definer set search_path = public, pg_temp as $$
+create or replace function find_named() returns trigger {{as_owner}} as $$
 declare
   given jsonb := to_jsonb(new);
   unknown record;
@@ -100,8 +98,7 @@ for each row execute function find_named();
 
 -- A column is given where it differs from what it is when it is left out. best and base are of the kinds that
 -- take base.
-create or replace function refuse_unfit_rule() returns trigger
-language plpgsql security definer set search_path = public, pg_temp as $$
+create or replace function refuse_unfit_rule() returns trigger {{as_owner}} as $$
 declare
   kind record;
   refusal record;
@@ -157,8 +154,7 @@ create or replace trigger c_fits_kind before insert or update on alert_rule
 for each row execute function refuse_unfit_rule();
 
 -- Messages outlive their channel, so that no event is taken for one that waits.
-create or replace function end_channel() returns trigger
-language plpgsql security definer set search_path = public, pg_temp as $$
+create or replace function end_channel() returns trigger {{as_owner}} as $$
 declare
   rules bigint := (select count(*) from alert_rule r where r.channel = old.name);
 begin
@@ -184,8 +180,7 @@ for each row execute function end_channel();
 -- a channel is disabled becomes a message, as for its next digest: it is sent when it is enabled again.
 --- Has the messages of a channel that were given up since retry_from sent again, under their ids, and what
 --- waits tried at once after a test; keeps what waits when it is disabled.
-create or replace function tend_messages() returns trigger
-language plpgsql security definer set search_path = public, pg_temp as $$
+create or replace function tend_messages() returns trigger {{as_owner}} as $$
 begin
   if tg_argv[0] = 'retry_from' then
     update alert_message m set state = default, attempts = default, problem = null, next_at = default,

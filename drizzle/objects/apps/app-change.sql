@@ -53,8 +53,7 @@ create or replace function app_changes({{days}}, {{tagged}}) returns table (
   day date, store text, {{app}}, tags text[], location text, location_code integer, language text,
   slot timestamptz, captured_at timestamptz, previous_slot timestamptz, field text, old_value text,
   new_value text, target_id integer, app integer
-) language sql stable parallel safe
-begin atomic
+) {{begin}}
   select c.day, c.store, {{app c}}, c.tags, c.location, c.location_code, c.language, c.slot, c.captured_at,
     c.previous_slot, c.field, c.old_value, c.new_value, c.target_id, c.app
   from app_change c

@@ -41,8 +41,7 @@ create or replace function coverage_of_titles({{days}}, {{tagged}}) returns tabl
   {{keyword}}, {{app}}, field text, text text, words text[], found text[], is_whole boolean, first_day date,
   last_day date, days_measured integer, days_ranked integer, best_rank integer, middle_rank integer,
   latest_rank integer, target_id integer, app integer
-) language sql stable parallel safe
-begin atomic
+) {{begin}}
   with page as (
     select * from (
       select l.*, lag((l.title, l.subtitle, l.description)) over (partition by l.target_id order by l.slot)
@@ -86,8 +85,7 @@ end;
 create or replace function localization_gaps({{days}}, {{tagged}}) returns table (
   store text, language text, location text, gap text, competitors text[], own_apps text[], keywords integer,
   own_ranked integer, competitors_ranked integer, missed integer
-) language sql stable parallel safe
-begin atomic
+) {{begin}}
   with spoken as (
     select distinct l.store, l.role, coalesce(l.label, l.title) as name,
       lower(split_part(g.language, '-', 1)) as language

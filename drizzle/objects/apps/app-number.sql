@@ -15,8 +15,7 @@ join app a on a.id = n.block * 32768 + e.place;
 create or replace function numbers_until(in_from date, in_to date, in_locations integer[], in_apps integer[])
 returns table (
   app integer, location_code integer, day date, votes integer, rating numeric, price numeric, currency text
-) language sql stable parallel safe
-begin atomic
+) {{begin}}
   select w.app, w.location_code, w.day,
     (max(array[w.at, w.votes]) filter (where w.votes is not null) over so_far)[2],
     (max(array[w.at, w.rating]) filter (where w.rating is not null) over so_far)[2],
@@ -40,8 +39,7 @@ create or replace function app_numbers_daily(
   day date, store text, app_id text, title text, developer text, label text, role text, location text,
   location_code integer, votes integer, votes_change integer, rating numeric, price numeric, currency text,
   app integer
-) language sql stable parallel safe
-begin atomic
+) {{begin}}
   with place as (
     select l.store, l.location, l.location_code from newest_lists(in_project) l
     where is_of(l.tags, l.location, in_tag, in_location)

@@ -2,8 +2,7 @@
 --- app_changes does.
 create or replace function project_events({{days}}) returns table (
   day date, kind text, store text, {{app}}, text text, tags text[], app integer
-) language sql stable parallel safe
-begin atomic
+) {{begin}}
   select n.day, 'annotation', a.store, n.app_id, a.title, a.label, a.role, n.text, coalesce(a.tags, '{}'),
     a.app
   from annotation n

@@ -4,8 +4,7 @@ create or replace function ratings_daily({{days}}, {{tagged}}) returns table (
   day date, store text, {{app}}, tags text[], location text, location_code integer, language text,
   rating real, rating_change real, votes_count bigint, votes_change bigint, reviews_count bigint,
   reviews_change bigint, app integer
-) language sql stable parallel safe
-begin atomic
+) {{begin}}
   select d.day, d.store, {{app d}}, d.tags, d.location, d.location_code, d.language, d.rating,
     d.rating - lag(d.rating) over w, d.votes_count, d.votes_count - lag(d.votes_count) over w,
     d.reviews_count, d.reviews_count - lag(d.reviews_count) over w, d.app

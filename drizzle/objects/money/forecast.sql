@@ -21,8 +21,8 @@ end;
 --- it, and without sharing alone_micros; is_first counts each task once.
 create or replace function forecast_lines(
   first_at timestamptz, last_at timestamptz, change_every interval default null,
-    change_depth integer default null,
-  change_priority integer default null, of_project text default null, of_tag text default null
+  change_depth integer default null, change_priority integer default null, of_project text default null,
+  of_tag text default null
 ) returns table (
   period_id bigint, project_id integer, project text, tags text[], is_chosen boolean, target_id integer,
   store text, function text, every interval, depth smallint, priority smallint, slot timestamptz,
@@ -34,17 +34,17 @@ begin atomic
       t.store, t.function,
       case when chosen.yes then coalesce(change_every, p.every) else p.every end as every,
       case when chosen.yes and change_depth is not null and p.kind in ('keyword', 'chart')
-        then least(change_depth, case when t.store = 'android_store' then 200 when p.kind = 'chart'
-          then 1000 else 700 end)::smallint else p.depth end as depth,
-      case when chosen.yes then coalesce(change_priority::smallint, p.priority)
-        else p.priority end as priority,
+        then least(change_depth, case when t.store = 'android_store' then 200
+          when p.kind = 'chart' then 1000 else 700 end)::smallint else p.depth end as depth,
+      coalesce(case when chosen.yes then change_priority end::smallint, p.priority) as priority,
       case when chosen.yes and change_every is not null then first_at
         else greatest(p.first_slot, first_at) end as begins_at
     from watch_period p join project r on r.name = p.project join target t on t.id = p.target_id
     left join keyword_watch k on p.kind = 'keyword' and k.id = p.watch_id
     left join chart_watch c on p.kind = 'chart' and c.id = p.watch_id
     left join app_watch a on p.kind in ('app', 'reviews') and a.id = p.watch_id
-    cross join lateral (select coalesce(k.tags, c.tags, a.tags, '{}') as tags) w cross join lateral (
+    cross join lateral (select coalesce(k.tags, c.tags, a.tags, '{}') as tags) w
+    cross join lateral (
       select coalesce(p.project = of_project, true) and (of_tag is null or of_tag = any(w.tags)) as yes
     ) chosen
     where p.ended_at is null
@@ -60,8 +60,8 @@ begin atomic
     where alike.yes
     union all
     select a.*, s.slot, 1
-    from asked a join alike using (target_id) cross join lateral slots_in(a.every, a.begins_at,
-      last_at) s (slot)
+    from asked a join alike using (target_id)
+    cross join lateral slots_in(a.every, a.begins_at, last_at) s (slot)
     where not alike.yes
   ), priced as (
     select m.*, row_number() over shared as place, count(*) over bought as payers,

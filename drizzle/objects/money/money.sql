@@ -24,9 +24,7 @@ return (coalesce(depth, 1) + unit_results - 1) / unit_results * unit_micros;
 -- another one.
 --- The days on which money of a project counts: that of all projects together (scope 0), and its own.
 create or replace function money_days(project_id integer, at timestamptz)
-returns table (scope integer, begins_at timestamptz, ends_at timestamptz)
-language sql stable parallel safe
-begin atomic
+returns table (scope integer, begins_at timestamptz, ends_at timestamptz) {{begin}}
   select 0, date_trunc('day', at, 'UTC'), date_trunc('day', at, 'UTC') + interval '24 hours'
   union all
   select z.project_id, date_trunc('day', at at time zone z.timezone) at time zone z.timezone,
@@ -37,8 +35,7 @@ begin atomic
   ) z;
 end;
 
-create or replace function begin_money_zone() returns trigger language plpgsql
-security definer set search_path = public, pg_temp as $$
+create or replace function begin_money_zone() returns trigger {{as_owner}} as $$
 begin
   insert into money_zone (project_id, since, timezone) values (new.id, '-infinity', new.timezone);
   return null;

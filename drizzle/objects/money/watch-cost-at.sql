@@ -7,8 +7,7 @@ returns table (
   store text, function text, keyword text, collection text, category text, app_id text, location text,
   language text, tags text[], every interval, depth integer, monthly_usd numeric, monthly_usd_now numeric,
   target_id integer
-) language sql stable parallel safe
-begin atomic
+) {{begin}}
   select c.store, c.function, c.keyword, c.collection, c.category, c.app_id, c.location, c.language, c.tags,
     coalesce(in_every, c.every), n.depth,
     round(task_price(n.depth::smallint, u.unit_results, u.unit_micros) * 0.000001

@@ -28,8 +28,7 @@ return 'brand' = any(in_tags)
 create or replace function advertisers({{days}}, {{tagged}}) returns table (
   day date, {{list}}, place integer, app_id text, title text, developer text, role text, rank integer,
   own_rank integer, is_own_brand boolean, target_id integer, app integer
-) language sql stable parallel safe
-begin atomic
+) {{begin}}
   with own as materialized (
     select a.app, a.store from project_apps(in_project) a where a.role = 'own' and a.ended_at is null
   ), brand as materialized (

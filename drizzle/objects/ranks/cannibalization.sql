@@ -5,8 +5,7 @@ create or replace function cannibalization({{days}}, in_top integer default 20, 
   {{list}}, app_id text, title text, label text, rank integer, other_app_id text, other_title text,
   other_label text, other_rank integer, day date, days_both integer, days_measured integer, turns integer,
   target_id integer, app integer, other_app integer
-) language sql stable parallel safe
-begin atomic
+) {{begin}}
   with own as (
     select * from project_apps(in_project) a where a.role = 'own'
   ), daily as (

@@ -8,8 +8,7 @@ create or replace function clusters(
 ) returns table (
   cluster text, {{keyword}}, is_head boolean, common integer, cluster_keywords integer,
   cluster_weight double precision, own_rank integer, target_id integer, head_target_id integer
-) language sql stable parallel safe
-begin atomic
+) {{begin}}
   with recursive measured as (
     select e.*, e.last_ids[:in_top] as top from list_ends(in_project, from_day, to_day, in_tag, in_location) e
     where e.list = 'keyword'

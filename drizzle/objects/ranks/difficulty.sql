@@ -5,8 +5,7 @@ create or replace function top_strengths({{days}}, in_top integer default 10, {{
   {{keyword}}, target_id integer, day date, rank integer, app integer, app_id text, title text, votes integer,
   rating numeric, has_words boolean, rank_before integer, is_compared boolean, own_rank integer,
   updated_on date, reasons text[]
-) language sql stable parallel safe
-begin atomic
+) {{begin}}
   with list as (
     select e.*, (
       select min(array_position(e.last_ids, a.app)) from project_apps(in_project) a
@@ -59,8 +58,7 @@ end;
 create or replace function difficulty({{days}}, {{tagged}}) returns table (
   {{keyword}}, difficulty numeric, apps integer, middle_votes integer, average_rating numeric,
   with_words integer, stayed integer, weak integer, own_rank integer, day date, target_id integer
-) language sql stable parallel safe
-begin atomic
+) {{begin}}
   select {{keyword s}},
     round((100 * (0.4 * coalesce(s.votes, 0) + 0.2 * coalesce(s.rating, 0) + 0.2 * s.words
         + 0.2 * coalesce(s.still, 0))
@@ -90,8 +88,7 @@ end;
 create or replace function weak_spots({{days}}, {{tagged}}) returns table (
   {{keyword}}, rank integer, app_id text, title text, votes integer, rating numeric, rank_before integer,
   updated_on date, reasons text[], own_rank integer, day date, target_id integer, app integer
-) language sql stable parallel safe
-begin atomic
+) {{begin}}
   select {{keyword s}}, s.rank, s.app_id, s.title, s.votes, s.rating, s.rank_before, s.updated_on, s.reasons,
     s.own_rank, s.day, s.target_id, s.app
   from top_strengths(in_project, from_day, to_day, 10, in_tag, in_location) s
@@ -104,8 +101,7 @@ end;
 create or replace function opportunity({{days}}, {{tagged}}) returns table (
   {{keyword}}, opportunity numeric, own_rank integer, to_win numeric, difficulty numeric, weak integer,
   day date, target_id integer
-) language sql stable parallel safe
-begin atomic
+) {{begin}}
   select {{keyword d}},
     round((d.weight * (1 - 1.0 / r.rank) * (1 - d.difficulty / 100) * 10 / (10 + r.rank))::numeric, 3),
     d.own_rank, round(1 - 1.0 / r.rank, 3), d.difficulty, d.weak, d.day, d.target_id

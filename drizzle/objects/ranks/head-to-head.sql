@@ -5,8 +5,7 @@ create or replace function head_to_head_daily({{days}}, {{tagged}}) returns tabl
   day date, {{list}}, own_app_id text, own_label text, competitor_app_id text, competitor_label text,
   own_rank integer, competitor_rank integer, leader text, target_id integer, own_app integer,
   competitor_app integer
-) language sql stable parallel safe
-begin atomic
+) {{begin}}
   select d.day, {{list d}}, o.app_id, coalesce(o.label, o.title, o.app_id), c.app_id,
     coalesce(c.label, c.title, c.app_id), mine.rank, theirs.rank,
     case when mine.rank < theirs.rank or theirs.rank is null and mine.rank is not null then 'own'
@@ -35,8 +34,7 @@ create or replace function overtakes({{days}}, {{tagged}}) returns table (
   day date, {{list}}, own_app_id text, own_label text, competitor_app_id text, competitor_label text,
   overtaken_by text, own_rank integer, competitor_rank integer, day_before date, own_rank_before integer,
   competitor_rank_before integer, target_id integer, own_app integer, competitor_app integer
-) language sql stable parallel safe
-begin atomic
+) {{begin}}
   select h.day, {{list l}}, o.app_id, coalesce(o.label, o.title, o.app_id), c.app_id,
     coalesce(c.label, c.title, c.app_id), h.leader, h.own_rank, h.competitor_rank, h.day_before,
     h.own_rank_before, h.competitor_rank_before, h.target_id, h.own_app, h.competitor_app
@@ -61,8 +59,7 @@ create or replace function head_to_head({{days}}, {{tagged}}) returns table (
   {{list}}, own_app_id text, own_label text, competitor_app_id text, competitor_label text, day date,
   own_rank integer, competitor_rank integer, leader text, days_ahead integer, days_behind integer,
   overtakes integer, last_overtake date, target_id integer, own_app integer, competitor_app integer
-) language sql stable parallel safe
-begin atomic
+) {{begin}}
   with daily as (
     select d.target_id, d.own_app, d.competitor_app, d.day, d.own_rank, d.competitor_rank, d.leader,
       lag(d.leader) over w as leader_before

@@ -9,8 +9,7 @@ return array(
 create or replace function changed_titles(in_project text, in_day date, in_app_id text, in_words text[])
 returns table (
   store text, {{app}}, app integer, added text[], removed text[]
-) language sql stable parallel safe
-begin atomic
+) {{begin}}
   select a.store, {{app a}}, a.app, coalesce(in_words, changed_words(t.new_value, t.old_value)),
     changed_words(t.old_value, t.new_value)
   from project_apps(in_project) a
@@ -41,8 +40,7 @@ create or replace function impact(
   rank_after numeric, change numeric, climbed integer, fell integer, top_before integer, top_after integer,
   visibility_change numeric, competitors_change numeric, moved numeric, everybody_moved numeric,
   rating_before real, rating_after real, app integer
-) language sql stable parallel safe
-begin atomic
+) {{begin}}
   with subject as materialized (select * from changed_titles(in_project, in_day, in_app_id, in_words)),
   compared as (
     select c.*, sum(c.change) filter (where c.is_rival) over w as rivals_change,

@@ -12,8 +12,7 @@ create or replace function list_comparison(
   store text, list text, tags text[], weight double precision, slot timestamptz, slot_before timestamptz,
   depth smallint, depth_before smallint, is_complete boolean, was_complete boolean, app_ids integer[],
   app_ids_before integer[], target_id integer
-) language sql stable parallel safe
-begin atomic
+) {{begin}}
   with day as (
     select date_trunc('day', in_slot, j.timezone) as begins_at from project j where j.name = in_project
   ), period as materialized (

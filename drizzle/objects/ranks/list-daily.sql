@@ -42,8 +42,7 @@ create or replace function list_daily({{days}}) returns table (
   day date, {{list}}, slot timestamptz, captured_at timestamptz, gap text, reason text, depth smallint,
   results_count bigint, check_url text, app_ids integer[], absolute smallint[], every interval,
   target_id integer, paid_ids integer[], paid_places smallint[]
-) language sql stable parallel safe
-begin atomic
+) {{begin}}
   with lists as (
     select * from project_lists(in_project)
   ), slots as (

@@ -17,8 +17,7 @@ create or replace function market_days(
 ) returns table (
   day date, store text, list text, due integer, compared integer, is_enough boolean, moved numeric,
   own_moved numeric, own_change numeric, competitors_change numeric
-) language sql stable parallel safe
-begin atomic
+) {{begin}}
   with measured as (
     select d.day, d.store, d.list, d.target_id, d.slot, d.depth,
       case when d.gap is null and d.reason is null then d.app_ids end as app_ids
@@ -67,8 +66,7 @@ create or replace function market_moves(
 ) returns table (
   day date, store text, list text, due integer, compared integer, moved numeric, usual numeric, times numeric,
   own_moved numeric, own_usual numeric, own_change numeric, competitors_change numeric, verdict text
-) language sql stable parallel safe
-begin atomic
+) {{begin}}
   with moves as (
     select * from market_days(in_project, from_day - in_usual, to_day, in_tag, in_location, in_back)
   )

@@ -6,8 +6,7 @@ create or replace function movers({{days}}, {{tagged}}) returns table (
   {{list}}, {{app}}, rank_before integer, rank_after integer, change integer, outcome_before text,
   outcome_after text, movement text, target_id integer, app integer, depth_before smallint,
   depth_after smallint
-) language sql stable parallel safe
-begin atomic
+) {{begin}}
   with before as materialized (
     select * from list_daily(in_project, from_day, from_day) d
     where is_of(d.tags, d.location, in_tag, in_location)
@@ -41,8 +40,7 @@ end;
 create or replace function entered_left_top({{days}}, in_top integer default 10, {{tagged}}) returns table (
   {{list}}, {{app}}, movement text, rank_before integer, rank_after integer, instead text[],
   target_id integer, app integer
-) language sql stable parallel safe
-begin atomic
+) {{begin}}
   with top as (
     select d.target_id, d.day, d.app_ids[:in_top] as app_ids from list_daily(in_project, from_day, from_day) d
     union all

@@ -5,8 +5,7 @@ create or replace function product_ranks({{days}}, {{tagged}}) returns table (
   product text, role text, keyword text, location text, language text, tags text[], weight double precision,
   ios_rank integer, ios_outcome text, ios_day date, android_rank integer, android_outcome text,
   android_day date, ahead text, distance integer, ios_app integer, android_app integer
-) language sql stable parallel safe
-begin atomic
+) {{begin}}
   with latest as (
     select r.*, coalesce(r.latest_rank, 101) as place
     from rank_summary(in_project, from_day, to_day, null, in_tag, in_location) r

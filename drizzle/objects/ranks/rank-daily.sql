@@ -6,8 +6,7 @@ create or replace function rank_daily({{days}}, {{tagged}}) returns table (
   day date, {{list}}, {{app}}, rank integer, absolute_rank integer, outcome text, reason text, depth smallint,
   results_count bigint, slot timestamptz, captured_at timestamptz, check_url text, target_id integer,
   app integer, source text
-) language sql stable parallel safe
-begin atomic
+) {{begin}}
   select s.day, {{list s}}, {{app a}}, found.rank, coalesce(s.absolute[found.rank], found.rank)::integer,
     rank_outcome(found.rank, s.gap, s.reason), s.reason, s.depth, s.results_count, s.slot, s.captured_at,
     s.check_url, s.target_id, a.app, null

@@ -11,8 +11,7 @@ create or replace function rank_summary(
   average_rank numeric, latest_rank integer, latest_outcome text, latest_day date, change integer,
   days_ranked integer, days_measured integer, days_due integer, middle_rank integer, target_id integer,
   app integer
-) language sql stable parallel safe
-begin atomic
+) {{begin}}
   select g.begins, {{list l}}, {{app a}}, g.best[1], date '2000-01-01' + g.best[2], g.first[3],
     date '2000-01-01' + g.first[1],
     case when g.days_measured >= in_enough * g.days_due then g.average_rank end, g.latest[3],
@@ -48,8 +47,7 @@ create or replace function striking_distance(
 ) returns table (
   {{list}}, {{app}}, rank integer, day date, rank_before integer, day_before date, change integer,
   direction text, target_id integer, app integer
-) language sql stable parallel safe
-begin atomic
+) {{begin}}
   select {{list r}}, {{app r}}, r.latest_rank, r.latest_day, r.first_rank, r.first_day, r.change,
     case when r.first_day = r.latest_day then null when r.first_rank is null or r.change > 0 then 'up'
       when r.change < 0 then 'down' else 'steady' end,

@@ -2,8 +2,7 @@
 --- What each rank is worth by a curve of rank_weight, at the place of the rank, and what the ranks up to it
 --- are worth together; null when there is no such curve.
 create or replace function rank_weights(in_curve text)
-returns table (weights double precision[], totals double precision[]) language sql stable parallel safe
-begin atomic
+returns table (weights double precision[], totals double precision[]) {{begin}}
   select array_agg(w.weight order by w.place), array_agg(w.total order by w.place)
   from (
     select place, coalesce(w.weight, 0) as weight, sum(coalesce(w.weight, 0)) over (order by place) as total

@@ -3,8 +3,7 @@
 --- rank. {{filter}}
 create or replace function list_ends({{days}}, {{tagged}}) returns table (
   {{list}}, target_id integer, first_day date, last_day date, first_ids integer[], last_ids integer[]
-) language sql stable parallel safe
-begin atomic
+) {{begin}}
   select {{list e}}, e.target_id, date '2000-01-01' + e.first[1], date '2000-01-01' + e.last[1], e.first[2:],
     e.last[2:]
   from (
@@ -22,8 +21,7 @@ end;
 create or replace function top_holders({{days}}, in_top integer default 10, {{tagged}}) returns table (
   {{list}}, rank integer, app_id text, title text, developer text, role text, rank_before integer,
   is_new boolean, day date, day_before date, target_id integer, app integer
-) language sql stable parallel safe
-begin atomic
+) {{begin}}
   select {{list e}}, h.rank::integer, n.app_id, n.title, n.developer, a.role,
     array_position(e.first_ids, h.app), coalesce(array_position(e.first_ids, h.app) > in_top, true),
     e.last_day, e.first_day, e.target_id, h.app
@@ -40,8 +38,7 @@ end;
 create or replace function unwatched_apps({{days}}, in_top integer default 10, {{tagged}}) returns table (
   store text, list text, app_id text, title text, developer text, lists integer, lists_measured integer,
   share numeric, best_rank integer, average_rank numeric, lists_before integer, keywords text[], app integer
-) language sql stable parallel safe
-begin atomic
+) {{begin}}
   select h.store, h.list, n.app_id, n.title, n.developer, h.lists, m.lists, 100.0 * h.lists / m.lists,
     h.best_rank, h.average_rank, h.lists_before, h.keywords, h.app
   from (

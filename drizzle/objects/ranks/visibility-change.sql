@@ -10,8 +10,7 @@ create or replace function compared_ranks(
   store text, list text, target_id integer, app integer, due bigint, depth integer, rank_before integer,
   rank_after integer, most double precision, worth_before double precision, worth_after double precision,
   everybody_before double precision, everybody_after double precision
-) language sql stable parallel safe
-begin atomic
+) {{begin}}
   with curve as materialized (
     select w.*, w.weights[1] as first from rank_weights(in_curve) w
   ), span as (
@@ -74,8 +73,7 @@ create or replace function visibility_change(
   store text, list text, {{app}}, visibility_before numeric, visibility_after numeric, change numeric,
   share_before numeric, share_after numeric, share_change numeric, top_before integer, top_after integer,
   average_rank_before numeric, average_rank_after numeric, compared integer, due integer, app integer
-) language sql stable parallel safe
-begin atomic
+) {{begin}}
   with sums as (
     select c.store, c.list, c.app, max(c.due)::integer as due, count(*)::integer as compared,
       sum(c.most) as most, sum(c.worth_before) as worth_before, sum(c.worth_after) as worth_after,
@@ -123,8 +121,7 @@ create or replace function visibility_movers(
 ) returns table (
   {{list}}, {{app}}, rank_before integer, rank_after integer, points numeric, share_points numeric,
   target_id integer, app integer
-) language sql stable parallel safe
-begin atomic
+) {{begin}}
   select {{list l}}, {{app a}}, c.rank_before, c.rank_after,
     (100 * (c.worth_after - c.worth_before) / nullif(sum(c.most) over w, 0))::numeric,
     (100 * (c.worth_after / nullif(sum(c.everybody_after) over w, 0)
@@ -141,8 +138,7 @@ end;
 create or replace function extreme_days({{days}}, {{tagged}}) returns table (
   store text, list text, {{app}}, best_day date, best numeric, worst_day date, worst numeric,
   moved_most_on date, moved_by numeric, app integer
-) language sql stable parallel safe
-begin atomic
+) {{begin}}
   select v.store, v.list, {{app v}}, (array_agg(v.day order by v.visibility desc, v.day))[1],
     max(v.visibility), (array_agg(v.day order by v.visibility, v.day))[1], min(v.visibility),
     (array_agg(v.day order by abs(c.change) desc nulls last, v.day) filter (where c.change is not null))[1],

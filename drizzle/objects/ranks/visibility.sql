@@ -10,8 +10,7 @@ create or replace function standing_sums(
   day date, store text, is_chart boolean, member integer, lines integer, measured integer,
   most double precision, worth double precision, everybody double precision, bands integer[],
   best_rank integer, average_rank numeric
-) language sql stable parallel safe
-begin atomic
+) {{begin}}
   with curve as (select * from rank_weights(in_curve))
   select s.day, s.store, s.is_chart, s.member, count(*)::integer,
     count(*) filter (where s.is_measured)::integer,
@@ -49,8 +48,7 @@ create or replace function standings(
   measured_share numeric, due integer, measured integer, ranked integer, top_1 integer, top_2_3 integer,
   top_4_10 integer, top_11_30 integer, top_31_100 integer, beyond integer, not_measured integer,
   best_rank integer, average_rank numeric, app integer
-) language sql stable parallel safe
-begin atomic
+) {{begin}}
   with sums as (select * from standing_sums(in_project, from_day, to_day, in_curve, in_tag, in_location)),
   standing as (
     select l.day, l.store, l.is_chart, c.app, l.lines as due,
@@ -92,8 +90,7 @@ create or replace function visibility(
   day date, store text, list text, {{app}}, visibility numeric, measured_share numeric, due integer,
   measured integer, ranked integer, top_1 integer, top_3 integer, top_10 integer, top_30 integer,
   top_100 integer, beyond integer, not_measured integer, best_rank integer, average_rank numeric, app integer
-) language sql stable parallel safe
-begin atomic
+) {{begin}}
   select s.day, s.store, s.list, {{app s}}, s.visibility, s.measured_share, s.due, s.measured, e.ranked,
     e.top_1, e.top_3, e.top_3 + e.top_4_10, e.top_3 + e.top_4_10 + e.top_11_30,
     e.top_3 + e.top_4_10 + e.top_11_30 + e.top_31_100, e.beyond, s.not_measured, e.best_rank, e.average_rank,
@@ -117,8 +114,7 @@ create or replace function share_of_voice(
   {{days}}, in_curve text default 'reciprocal', {{tagged}}, in_enough numeric default 0.8
 ) returns table (
   day date, store text, list text, {{app}}, share numeric, measured_share numeric, app integer
-) language sql stable parallel safe
-begin atomic
+) {{begin}}
   select s.day, s.store, s.list, {{app s}}, s.share, s.measured_share, s.app
   from standings(in_project, from_day, to_day, in_curve, in_tag, in_location, in_enough) s;
 end;
@@ -131,8 +127,7 @@ end;
 create or replace function rank_distribution({{days}}, {{tagged}}, in_unit text default null) returns table (
   day date, store text, list text, {{app}}, top_1 integer, top_2_3 integer, top_4_10 integer,
   top_11_30 integer, top_31_100 integer, beyond integer, not_measured integer, app integer
-) language sql stable parallel safe
-begin atomic
+) {{begin}}
   select s.day, s.store, s.list, {{app s}}, s.top_1, s.top_2_3, s.top_4_10, s.top_11_30, s.top_31_100,
     s.beyond, s.not_measured, s.app
   from standings(in_project, from_day, to_day, in_tag => in_tag, in_location => in_location) s

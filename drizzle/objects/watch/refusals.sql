@@ -46,9 +46,7 @@ end;
 --- What is said of a row that breaks a rule: the code of the error, what was given and what is allowed, which
 --- row, and what to do.
 create or replace function refusal_of(in_table text, rule text, of_row text[], given jsonb[])
-returns table (code text, message text, detail text, hint text)
-language sql stable parallel safe
-begin atomic
+returns table (code text, message text, detail text, hint text) {{begin}}
   select case when refusal_of.rule ~ '_missing$' then '23502' else '23514' end,
     format(coalesce(told.sentence, substring(refusal_of.rule from '^(.*)_missing$') || ' is missing.',
         substring(refusal_of.rule from '^(.*)_without_control_characters$')

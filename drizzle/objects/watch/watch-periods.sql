@@ -273,8 +273,7 @@ create or replace function kinds_of(in_table text) returns text[] language sql i
 return case in_table when 'keyword_watch' then '{keyword}' when 'chart_watch' then '{chart}'
   else '{app,reviews}' end::text[];
 
-create or replace function keep_periods() returns trigger
-language plpgsql security definer set search_path = public, pg_temp as $$
+create or replace function keep_periods() returns trigger {{as_owner}} as $$
 declare
   written bigint[];
   of_kind text;
@@ -329,8 +328,7 @@ begin atomic
 end;
 
 -- `truncate` has no transition tables.
-create or replace function stop_all_periods() returns trigger
-language plpgsql security definer set search_path = public, pg_temp as $$
+create or replace function stop_all_periods() returns trigger {{as_owner}} as $$
 begin
   perform end_periods(array(
     select id from watch_period where kind = any(kinds_of(tg_table_name)) and ended_at is null));
@@ -340,8 +338,7 @@ end $$;
 create or replace trigger stop_periods after truncate on {{watch_table}}
 for each statement execute function stop_all_periods();
 
-create or replace function keep_project_periods() returns trigger
-language plpgsql security definer set search_path = public, pg_temp as $$
+create or replace function keep_project_periods() returns trigger {{as_owner}} as $$
 begin
   if new.enabled then
     perform start_missing_watch_periods(array[new.name]);

@@ -41,8 +41,7 @@ return value ~ '^[!-~]+( [!-~]+)*$' or value = clean_text(value);
 -- twentieth of calling it. Null is the column's default in a new row, and nothing in one that is there.
 --- Brings a row into its form: clean texts, and defaults for what is null. Its arguments are the columns by
 --- which a person knows the row, and those with such texts.
-create or replace function prepare_row() returns trigger
-language plpgsql security definer set search_path = public, pg_temp as $$
+create or replace function prepare_row() returns trigger {{as_owner}} as $$
 declare
   given jsonb := to_jsonb(new);
   changed jsonb := (
@@ -76,8 +75,7 @@ end $$;
 
 -- spec: Limits; it says 100 for ios_store, and for android_store 30 is our assumption. Of reviews of the
 -- android_store it is what one billing unit pays for (docs/service.md: reviews of the android_store).
-create or replace function set_default_depth() returns trigger
-language plpgsql security definer set search_path = public, pg_temp as $$
+create or replace function set_default_depth() returns trigger {{as_owner}} as $$
 begin
   if tg_table_name = 'keyword_watch' then
     new.depth := case new.store when 'android_store' then 30 else 100 end;
@@ -127,8 +125,7 @@ execute function prepare_row('{name}', '{name}');
 -- when the lock is given, and the project is made again.
 --- Makes the projects that watches name and that are missing, and keeps them there until the transaction
 --- ends.
-create or replace function keep_projects() returns trigger
-language plpgsql security definer set search_path = public, pg_temp as $$
+create or replace function keep_projects() returns trigger {{as_owner}} as $$
 declare
   names text[] := array(select distinct project from fresh order by 1);
   locked integer;
@@ -157,8 +154,7 @@ create or replace trigger a_projects_of_updated after update on {{watch_table}}
 referencing new table as fresh for each statement execute function keep_projects();
 
 -- The periods first, so that the triggers of the watches find them under the new name.
-create or replace function rename_project() returns trigger
-language plpgsql security definer set search_path = public, pg_temp as $$
+create or replace function rename_project() returns trigger {{as_owner}} as $$
 begin
   update watch_period set project = new.name where project = old.name;
   update keyword_watch set project = new.name where project = old.name;
@@ -171,8 +167,7 @@ create or replace trigger a_rename after update of name on project
 for each row when (old.name <> new.name) execute function rename_project();
 
 -- A project that never had a watch goes without a word.
-create or replace function refuse_project_with_history() returns trigger
-language plpgsql security definer set search_path = public, pg_temp as $$
+create or replace function refuse_project_with_history() returns trigger {{as_owner}} as $$
 begin
   -- Waits for statements that write watches of it (keep_projects), so that the next one sees them.
   perform from project p where p.name = old.name for update;
@@ -220,8 +215,7 @@ for each statement execute function refuse_simulated_time();
 -- A value that stood in a row of the statement before is not refused: the reference lists change, and a row
 -- that was right once may still be edited in everything else. watch_problem tells of it. Each value is looked
 -- up once, however many rows have it, and none behind the fifth that is refused: a sentence reads all names.
-create or replace function refuse_unknown() returns trigger
-language plpgsql security definer set search_path = public, pg_temp as $$
+create or replace function refuse_unknown() returns trigger {{as_owner}} as $$
 declare
   list record;
   sentences text[];

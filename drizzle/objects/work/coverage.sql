@@ -3,8 +3,7 @@
 --- partitions of the range alone.
 create or replace function owed_slots({{days}}) returns table (
   day date, store text, function text, subject text, tags text[], location text, gap text, reason text
-) language sql stable parallel safe
-begin atomic
+) {{begin}}
   select c.day, p.store, case p.list when 'chart' then 'app_list' else 'app_searches' end,
     coalesce(p.keyword, p.collection), p.tags, p.location, r.gap, r.reason
   from ranking_row r
@@ -38,8 +37,7 @@ end;
 create or replace function coverage({{days}}, {{tagged}}) returns table (
   day date, store text, function text, owed integer, captured integer, failed integer, budget integer,
   missed integer, html_only integer, pending integer, captured_share numeric
-) language sql stable parallel safe
-begin atomic
+) {{begin}}
   select s.day, s.store, s.function, count(*)::integer, count(*) filter (where s.gap is null)::integer,
     count(*) filter (where s.gap = 'failed')::integer, count(*) filter (where s.gap = 'budget')::integer,
     count(*) filter (where s.gap = 'missed')::integer, count(*) filter (where s.gap = 'html_only')::integer,
@@ -57,8 +55,7 @@ end;
 --- location, of what has it.
 create or replace function gap_reasons({{days}}, {{tagged}}) returns table (
   day date, store text, function text, gap text, reason text, slots integer, examples text[]
-) language sql stable parallel safe
-begin atomic
+) {{begin}}
   select s.day, s.store, s.function, s.gap, s.reason, count(*)::integer, (array_agg(distinct s.subject))[:3]
   from owed_slots(in_project, from_day, to_day) s
   where s.gap is not null and is_of(s.tags, s.location, in_tag, in_location)

@@ -60,8 +60,7 @@ select p.project, h.store, h.list, h.keyword, h.collection, h.category, p.locati
   (h.slot at time zone p.timezone)::date as day, h.slot, h.captured_at, h.rank,
   coalesce(h.absolute_rank, h.rank)::integer as absolute_rank, h.depth, h.results_count,
   rank_outcome(h.rank, h.gap, h.reason) as outcome, h.reason,
-  case when h.gap is null then p.check_url end as check_url, p.every, h.target_id, h.app,
-  null::text as source
+  case when h.gap is null then p.check_url end as check_url, p.every, h.target_id, h.app, null::text as source
 from distributed_rank h
 join list_period p on p.project = h.project and p.target_id = h.target_id
   and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, h.slot, h.gap)
@@ -201,8 +200,7 @@ begin
       location_code, language)
     select distinct t.id, j.id, t.store, case t.function when 'app_list' then 'chart' else 'keyword' end,
       case t.function when 'app_searches' then t.subject end, case t.function when 'app_list'
-        then t.subject end, t.category,
-      t.location_code, t.language_code
+        then t.subject end, t.category, t.location_code, t.language_code
     from watch_period p
     join project j on j.name = p.project
     join target t on t.id = p.target_id

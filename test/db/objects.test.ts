@@ -125,7 +125,7 @@ test('every column of a view says what it is: by its name, or itself where it is
     rows.filter(({ said }) => said === null).map(({ view, name }) => `${view}.${name}`),
     [],
   )
-  const own = SAID.match(/(?<=^comment on column )\S+/gm) ?? []
+  const own: readonly string[] = SAID.match(/(?<=^comment on column )\S+/gm) ?? []
   assert.equal(new Set(own).size, own.length)
   const told = rows.filter(({ view, name }) => own.includes(`${view}.${name}`))
   assert.equal(told.length, own.length, 'no column is told of that is not there')

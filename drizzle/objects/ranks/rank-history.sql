@@ -9,9 +9,8 @@ create or replace view rank_history as
 -- <history>
 select p.project, {{list p}}, {{app a}}, (r.slot at time zone p.timezone)::date as day, r.slot, r.captured_at,
   found.rank, coalesce(r.absolute[found.rank], found.rank)::integer as absolute_rank, r.depth,
-  r.results_count, rank_outcome(found.rank, r.gap, r.reason) as outcome,
-  r.reason, case when r.gap is null then p.check_url end as check_url, p.every, p.target_id, a.app,
-  null::text as source
+  r.results_count, rank_outcome(found.rank, r.gap, r.reason) as outcome, r.reason,
+  case when r.gap is null then p.check_url end as check_url, p.every, p.target_id, a.app, null::text as source
 from list_period p
 join ranking_row r on r.target_id = p.target_id
 join project_app a on a.project = p.project

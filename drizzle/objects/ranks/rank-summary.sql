@@ -28,9 +28,8 @@ create or replace function rank_summary(
       count(*) filter (where r.is_measured)::integer as days_measured, count(*)::integer as days_due
     from (
       select case when in_unit is null then from_day
-        else date_trunc(in_unit, r.day::timestamp)::date end as begins,
-        r.target_id, r.app, r.rank, r.outcome in ('ranked', 'not_in_top') as is_measured,
-        r.day - date '2000-01-01' as number
+        else date_trunc(in_unit, r.day::timestamp)::date end as begins, r.target_id, r.app, r.rank,
+        r.outcome in ('ranked', 'not_in_top') as is_measured, r.day - date '2000-01-01' as number
       from rank_daily(in_project, from_day, to_day, in_tag, in_location) r where r.source is null
     ) r
     group by r.begins, r.target_id, r.app
@@ -50,8 +49,7 @@ create or replace function striking_distance(
 ) {{begin}}
   select {{list r}}, {{app r}}, r.latest_rank, r.latest_day, r.first_rank, r.first_day, r.change,
     case when r.first_day = r.latest_day then null when r.first_rank is null or r.change > 0 then 'up'
-      when r.change < 0 then 'down' else 'steady' end,
-    r.target_id, r.app
+      when r.change < 0 then 'down' else 'steady' end, r.target_id, r.app
   from rank_summary(in_project, from_day, to_day, null, in_tag, in_location) r
   where r.latest_rank between in_best and in_worst;
 end;

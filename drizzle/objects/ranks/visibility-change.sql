@@ -26,8 +26,7 @@ create or replace function compared_ranks(
     ) s
   ), due as (
     select s.store, s.list, s.target_id, a.app, max(s.common_depth)::integer as depth,
-      max(s.weight * c.first) as most,
-      count(*) over (partition by s.store, s.list, a.app) as due,
+      max(s.weight * c.first) as most, count(*) over (partition by s.store, s.list, a.app) as due,
       percentile_disc(0.5) within group (order by m.rank) filter (where not s.is_after) as rank_before,
       percentile_disc(0.5) within group (order by m.rank) filter (where s.is_after) as rank_after,
       avg(s.weight * m.worth) filter (where not s.is_after) as worth_before,

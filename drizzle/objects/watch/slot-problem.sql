@@ -52,8 +52,7 @@ from (
 ) told
 cross join lateral (
   select p.kind, case p.kind when 'keyword' then 'keyword_watch' when 'chart' then 'chart_watch'
-    else 'app_watch' end as watch_table,
-    p.watch_id, p.project, t.store, t.subject
+    else 'app_watch' end as watch_table, p.watch_id, p.project, t.store, t.subject
   from watch_period p
   join target t on t.id = p.target_id
   where p.target_id = told.target_id and coalesce(p.ended_at, 'infinity') = 'infinity'

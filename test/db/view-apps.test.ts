@@ -27,11 +27,12 @@ describe('app_change', () => {
     return { listing_hash: hash }
   }
 
-  const changes = async (where = list.sql`true`) => [
-    ...(await list.sql`
-      select to_char(slot, 'DD') as day, to_char(previous_slot, 'DD') as before, field, old_value, new_value
-      from app_change where ${where} order by slot, field`),
-  ]
+  /** As `day before field old new`. */
+  const changes = (where = 'true') =>
+    list.ask(
+      "to_char(slot, 'DD'), to_char(previous_slot, 'DD'), field, old_value, new_value",
+      `app_change where ${where}`,
+    )
 
   test('has one row for each field that changed, old and new', async () => {
     await list.addApp({ ...PLACE, info: true })
@@ -59,14 +60,13 @@ describe('app_change', () => {
       price_micros: 1_990_000,
       rating: 4.6,
     })
-    const from = { day: '11', before: '10' }
     assert.deepEqual(await changes(), [
-      { ...from, field: 'developer_url', old_value: 'x', new_value: 'y' },
-      { ...from, field: 'images', old_value: '["a", "b"]', new_value: '["b"]' },
-      { ...from, field: 'price', old_value: '0', new_value: '1.99' },
-      { ...from, field: 'subtitle', old_value: 'Every morning', new_value: 'Every day' },
-      { ...from, field: 'title', old_value: 'Yoga', new_value: 'Yoga+' },
-      { ...from, field: 'version', old_value: '1.0', new_value: '1.1' },
+      '11 10 developer_url x y',
+      '11 10 images ["a", "b"] ["b"]',
+      '11 10 price 0 1.99',
+      '11 10 subtitle Every morning Every day',
+      '11 10 title Yoga Yoga+',
+      '11 10 version 1.0 1.1',
     ])
   })
 
@@ -89,11 +89,8 @@ describe('app_change', () => {
     await list.describeApp('1001', '2026-03-11 00:00+00', { gap: 'failed' })
     await list.describeApp('1001', '2026-03-12 00:00+00', { version: '2.0' })
     await list.describeApp('1001', '2026-03-13 00:00+00', { version: '1.0' })
-    assert.deepEqual(await changes(), [
-      { day: '12', before: '10', field: 'version', old_value: '1.0', new_value: '2.0' },
-      { day: '13', before: '12', field: 'version', old_value: '2.0', new_value: '1.0' },
-    ])
-    assert.equal((await changes(list.sql`slot >= '2026-03-13'`)).length, 1)
+    assert.deepEqual(await changes(), ['12 10 version 1.0 2.0', '13 12 version 2.0 1.0'])
+    assert.equal((await changes("slot >= '2026-03-13'")).length, 1)
   })
 
   test('of a range of days is asked of app_changes, which reads its partitions alone', async () => {
@@ -107,10 +104,8 @@ describe('app_change', () => {
     ].entries()) {
       await list.describeApp('1001', `${slot} 00:00+00`, { version: `${n}.0` })
     }
-    const rows = await list.sql`
-      select to_char(day, 'DD') as day, field, new_value, tags
-        from app_changes('fitness', '2026-05-31', '2026-05-31')`
-    assert.deepEqual([...rows], [{ day: '31', field: 'version', new_value: '3.0', tags: [] }])
+    const of = "app_changes('fitness', '2026-05-31', '2026-05-31')"
+    assert.deepEqual(await list.ask("to_char(day, 'DD'), field, new_value, tags", of), ['31 version 3.0 {}'])
     for (const read of ['app_changes', 'project_events']) {
       const plan = await list.sql.unsafe(
         `explain (analyze, costs off, timing off, summary off) select * from ${read}('fitness', ` +
@@ -130,10 +125,7 @@ describe('app_change', () => {
     await list.describeApp('1001', '2026-03-10 00:00+00', { version: '1.0' })
     await list.describeApp('1001', '2026-03-11 00:00+00', { found: false })
     await list.describeApp('1001', '2026-03-12 00:00+00', { version: '2.0' })
-    assert.deepEqual(await changes(), [
-      { day: '11', before: '10', field: 'found', old_value: 'true', new_value: 'false' },
-      { day: '12', before: '11', field: 'found', old_value: 'false', new_value: 'true' },
-    ])
+    assert.deepEqual(await changes(), ['11 10 found true false', '12 11 found false true'])
   })
 
   test('leaves out other apps of the page, and a detail that only one measurement knows', async () => {
@@ -155,9 +147,7 @@ describe('app_change', () => {
     ]) {
       await list.describeApp('1001', `2026-03-${day} 00:00+00`, { version })
     }
-    assert.deepEqual(await changes(list.sql`project = 'wellness'`), [
-      { day: '16', before: '09', field: 'version', old_value: '1', new_value: '3' },
-    ])
+    assert.deepEqual(await changes("project = 'wellness'"), ['16 09 version 1 3'])
   })
 })
 
@@ -182,52 +172,25 @@ describe('reviews', () => {
     await list.addApp({ project: 'another' })
     await list.sql`update app_watch set reviews = false where project = 'wellness'`
     await addReview('1001', { rating: 5, title: 'Love it', text: 'Every day', author: 'Ann', version: '1.0' })
-    const rows = await list.sql`
-      select project, app_id, label, role, location, rating, title, text, author, version from app_review
-        order by 1`
-    const review = {
-      app_id: '1001',
-      role: 'own',
-      location: '2840',
-      rating: 5,
-      title: 'Love it',
-      text: 'Every day',
-      author: 'Ann',
-      version: '1.0',
-    }
-    assert.deepEqual(
-      [...rows],
-      [
-        { project: 'fitness', label: 'Mine', ...review },
-        { project: 'wellness', label: null, ...review },
-      ],
-    )
+    const columns = 'project, app_id, label, role, location, rating, title, text, author, version'
+    assert.deepEqual(await list.ask(columns, 'app_review'), [
+      'fitness 1001 Mine own 2840 5 Love it Every day Ann 1.0',
+      'wellness 1001 own 2840 5 Love it Every day Ann 1.0',
+    ])
   })
 
   test('say how helpful they were found, and what the developer answered last', async () => {
     await list.addApp({ ...PLACE, reviews: true })
-    const answer = (text: string, timestamp: string | null) => ({
-      author: 'us',
-      title: null,
-      text,
-      timestamp,
-    })
     const answers = [
-      answer('of the second', '2026-03-10T09:00:00.000Z'),
-      answer('undated', null),
-      answer('of the first', '2026-03-09T09:00:00.000Z'),
-    ]
+      { text: 'of the second', timestamp: '2026-03-10T09:00:00.000Z' },
+      { text: 'undated', timestamp: null },
+      { text: 'of the first', timestamp: '2026-03-09T09:00:00.000Z' },
+    ].map((answer) => ({ author: 'us', title: null, ...answer }))
     await addReview('1001', { helpful_count: 3, responses: list.sql.json(answers) })
     await addReview('1001', { review_id: '2', responses: list.sql.json([]) })
-    const rows = await list.sql`
-      select helpful_count, response, to_char(responded_at, 'DD HH24') as at from app_review
-        order by review_id`
     assert.deepEqual(
-      [...rows],
-      [
-        { helpful_count: 3, response: 'of the second', at: '10 09' },
-        { helpful_count: null, response: null, at: null },
-      ],
+      await list.ask("review_id, helpful_count, response, to_char(responded_at, 'DD HH24')", 'app_review'),
+      ['1 3 of the second 10 09', '2'],
     )
   })
 
@@ -255,7 +218,6 @@ describe('reviews', () => {
     await list.addApp({ ...PLACE, reviews: true })
     await list.describeApp('1001', '2026-03-10 00:00+00', { rating: 4.5, reviews_count: 7 }, 'app_reviews')
     assert.equal((await list.sql`select from app_history`).count, 0)
-    const rows = await list.sql`select gap, found, rating, reviews_count from app_slot`
-    assert.deepEqual([...rows], [{ gap: null, found: true, rating: 4.5, reviews_count: 7 }])
+    assert.deepEqual(await list.ask('gap, found, rating, reviews_count', 'app_slot'), ['t 4.5 7'])
   })
 })

@@ -25,12 +25,11 @@ const captureAt = (keyword: string, slot: string, rank: number | null) =>
 
 describe('rank_daily', () => {
   /** As `day slot rank outcome`. */
-  async function days(from = '2026-03-01', to = '2026-03-31'): Promise<string[]> {
-    const rows = await list.sql<{ text: string }[]>`
-      select concat_ws(' ', to_char(day, 'MM-DD'), to_char(slot, 'DD HH24'), rank, outcome) as text
-      from rank_daily('fitness', ${from}::text::date, ${to}::text::date) order by day, slot`
-    return rows.map(({ text }) => text)
-  }
+  const days = (from = '2026-03-01', to = '2026-03-31') =>
+    list.ask(
+      "to_char(day, 'MM-DD'), to_char(slot, 'DD HH24'), rank, outcome",
+      `rank_daily('fitness', '${from}', '${to}')`,
+    )
 
   test('has the last measurement of each day, whatever gap came after it', async () => {
     await list.addApp()
@@ -109,11 +108,8 @@ describe('rank_daily', () => {
     await list.setNow('2026-03-11 13:00+00')
     await list.sql`delete from app_watch where app_id = '1002'`
     await list.setNow('2026-03-12 13:00+00')
-    const rows = await list.sql`
-      select to_char(day, 'DD') || ' ' || app_id as text
-        from rank_daily('fitness', '2026-03-11', '2026-03-12') order by 1`
     assert.deepEqual(
-      rows.map(({ text }) => text),
+      await list.ask("to_char(day, 'DD'), app_id", "rank_daily('fitness', '2026-03-11', '2026-03-12')"),
       ['11 1001', '11 1002', '12 1001'],
     )
   })
@@ -266,20 +262,21 @@ test('the rank distribution of a day adds up to what was due', async () => {
   await list.addKeyword({ keyword: 'failed' })
   await list.leaveGap('failed', '2026-03-10 00:00+00', 'failed')
   await list.addKeyword({ keyword: 'pending' })
-  const [row] = await list.sql`
-    select top_1, top_2_3, top_4_10, top_11_30, top_31_100, beyond, not_measured
-    from rank_distribution('fitness', '2026-03-10', '2026-03-10')`
-  const places = { top_1: 1, top_2_3: 1, top_4_10: 1, top_11_30: 2, top_31_100: 2, beyond: 2 }
-  assert.deepEqual({ ...row }, { ...places, not_measured: 2 })
+  assert.deepEqual(
+    await list.ask(
+      'top_1, top_2_3, top_4_10, top_11_30, top_31_100, beyond, not_measured',
+      "rank_distribution('fitness', '2026-03-10', '2026-03-10')",
+    ),
+    ['1 1 1 2 2 2 2'],
+  )
 })
 
 describe('share of voice', () => {
-  const shares = async (more = list.sql``) =>
-    (
-      await list.sql<{ text: string }[]>`
-        select concat_ws(' ', app_id, role, round(share, 2)::float8) as text
-        from share_of_voice('fitness', '2026-03-10', '2026-03-10' ${more}) order by app_id`
-    ).map(({ text }) => text)
+  const shares = (more = '') =>
+    list.ask(
+      'app_id, role, round(share, 2)::float8',
+      `share_of_voice('fitness', '2026-03-10', '2026-03-10' ${more})`,
+    )
 
   test('is of all apps in the same measurements: own, competitors and the rest make 100', async () => {
     await list.addApp()
@@ -292,7 +289,7 @@ describe('share of voice', () => {
     await list.capture('zen', '2026-03-10 00:00+00', ['1001', '9'])
     await list.leaveGap('failed', '2026-03-10 00:00+00', 'failed')
     // Of 1 + 1/2 + 1/3 + 1/4 and twice 1 + 1/2, which is 5.0833: 1/2 + 2, and 1/3.
-    assert.deepEqual(await shares(list.sql`, in_enough => 0.6`), [
+    assert.deepEqual(await shares(', in_enough => 0.6'), [
       '1001 own 49.18',
       '1002 competitor 6.56',
       '1003 competitor 0',

@@ -53,23 +53,11 @@ describe('spend_daily', () => {
         select t.id, array[p.id], s.slot, s.slot + interval '1 day', 1, ${state}, ${micros}, ${post}
         from target t, project p, make_timestamptz(2026, 3, ${day}, 0, 0, 0, 'UTC') s (slot)`
     await list.sql`select recount_spend()`
-    const rows = await list.sql`
-      select tasks_charged, charged_usd, refunded_usd, duplicate_usd, adjusted_usd, spent_usd, reserved_usd
-      from spend_daily`
-    assert.deepEqual(
-      [...rows],
-      [
-        {
-          tasks_charged: 2,
-          charged_usd: '0.001201',
-          refunded_usd: '0.000401',
-          duplicate_usd: '0.001200',
-          adjusted_usd: '-0.000597',
-          spent_usd: '0.001403',
-          reserved_usd: '0.002400',
-        },
-      ],
-    )
+    const columns =
+      'tasks_charged, charged_usd, refunded_usd, duplicate_usd, adjusted_usd, spent_usd, reserved_usd'
+    assert.deepEqual(await list.ask(columns, 'spend_daily'), [
+      '2 0.001201 0.000401 0.001200 -0.000597 0.001403 0.002400',
+    ])
   })
 
   test('has the days of the time zone of the project', async () => {
@@ -79,15 +67,8 @@ describe('spend_daily', () => {
     await charge({ micros: 1, id: 'a', at: AT })
     await charge({ project: 'wellness', micros: 1, id: 'b', at: AT })
     await list.sql`select recount_spend()`
-    const rows =
-      await list.sql`select project, to_char(day, 'MM-DD') as day from spend_daily order by project`
-    assert.deepEqual(
-      [...rows],
-      [
-        { project: 'fitness', day: '03-11' },
-        { project: 'wellness', day: '03-10' },
-      ],
-    )
+    const days = await list.ask("project, to_char(day, 'MM-DD')", 'spend_daily')
+    assert.deepEqual(days, ['fitness 03-11', 'wellness 03-10'])
   })
 })
 
@@ -134,13 +115,11 @@ describe('unit_price', () => {
 
 describe('watch_cost_at', () => {
   /** `subject monthly now`, in dollars. */
-  const readCosts = async (every: string | null, depth: number | null) => {
-    const rows = await list.sql<{ text: string }[]>`
-      select concat_ws(' ', coalesce(keyword, app_id), trim_scale(round(monthly_usd, 6)),
-        trim_scale(round(monthly_usd_now, 6))) as text
-      from watch_cost_at('fitness', ${every}::interval, ${depth}) order by 1`
-    return rows.map(({ text }) => text)
-  }
+  const readCosts = (every: string | null, depth: number | null) =>
+    list.ask(
+      `coalesce(keyword, app_id), trim_scale(round(monthly_usd, 6)), trim_scale(round(monthly_usd_now, 6))`,
+      `watch_cost_at('fitness', ${every && `'${every}'`}, ${depth})`,
+    )
 
   test('counts 30 days of begun units of 100 results at $0.0012, of pages at $0.0006', async () => {
     await list.addKeyword()
@@ -186,18 +165,11 @@ describe('money in a range of days of the project', () => {
     await charge({ micros: 9000, id: 'e', at: '2026-03-02 04:59+00' })
     await charge({ micros: 2400, subject: 'chess', id: 'f', at: '2026-03-03 12:00+00' })
     await charge({ micros: 700, project: 'learning', id: 'g', at: '2026-03-03 12:00+00' })
-    const rows = await list.sql`
-      select keyword, tags, tasks, spent_usd::text as spent, charged_usd::text as charged,
-        refunded_usd::text as refunded,
-        duplicate_usd::text as duplicate, adjusted_usd::text as adjusted
-      from spend_by_target('fitness', '2026-03-02', '2026-03-04') order by keyword`
-    assert.deepEqual(
-      rows.map((row) => Object.values(row).flat().map(String).join(' ')),
-      [
-        'chess 1 0.002400 0.002400 0.000000 0.000000 0.000000',
-        'yoga brand 2 0.002850 0.002500 0.000200 0.000600 -0.000050',
-      ],
-    )
+    const columns = 'keyword, tags, tasks, spent_usd, charged_usd, refunded_usd, duplicate_usd, adjusted_usd'
+    assert.deepEqual(await list.ask(columns, "spend_by_target('fitness', '2026-03-02', '2026-03-04')"), [
+      'chess {} 1 0.002400 0.002400 0.000000 0.000000 0.000000',
+      'yoga {brand} 2 0.002850 0.002500 0.000200 0.000600 -0.000050',
+    ])
   })
 
   test('sharing_savings are the shares of the others, of tasks that were shared', async () => {
@@ -209,10 +181,11 @@ describe('money in a range of days of the project', () => {
     await charge({ micros: 1200, id: 'b', at: '2026-03-04 12:00+00' })
     await charge({ micros: 400, id: 'c', at: '2026-03-08 12:00+00' })
     await charge({ micros: 800, project: 'learning', id: 'c', at: '2026-03-08 12:00+00' })
-    const read = (project: string, to: string) => list.sql<{ text: string }[]>`
-      select concat_ws(' ', keyword, shared_tasks, spent_usd, full_usd, saved_usd) as text
-      from sharing_savings(${project}, '2026-03-02', ${to})`
-    const texts = async (project: string, to: string) => (await read(project, to)).map(({ text }) => text)
+    const texts = (project: string, to: string) =>
+      list.ask(
+        'keyword, shared_tasks, spent_usd, full_usd, saved_usd',
+        `sharing_savings('${project}', '2026-03-02', '${to}')`,
+      )
     assert.deepEqual(await texts('fitness', '2026-03-04'), ['yoga 1 0.000500 0.001000 0.000500'])
     assert.deepEqual(await texts('fitness', '2026-03-09'), ['yoga 2 0.000900 0.002200 0.001300'])
     assert.deepEqual(await texts('learning', '2026-03-09'), ['yoga 2 0.001300 0.002200 0.000900'])
@@ -232,36 +205,21 @@ describe('of the page of an app', () => {
   })
 
   test('ratings_daily has each day’s last measurement, and the change since the one before', async () => {
-    await list.describeApp('1001', '2026-03-10 12:00+00', {
-      rating: 4.5,
-      votes_count: 100,
-      reviews_count: 10,
-    })
-    await list.describeApp('1001', '2026-03-11 00:00+00', {
-      rating: 4.25,
-      votes_count: 101,
-      reviews_count: 11,
-    })
-    await list.describeApp('1001', '2026-03-11 12:00+00', {
-      rating: 4.75,
-      votes_count: 110,
-      reviews_count: 14,
-    })
+    for (const [slot, rating, votes_count, reviews_count] of [
+      ['10 12', 4.5, 100, 10],
+      ['11 00', 4.25, 101, 11],
+      ['11 12', 4.75, 110, 14],
+      ['13 00', 4.5, 108, 14],
+    ] as const)
+      await list.describeApp('1001', `2026-03-${slot}:00+00`, { rating, votes_count, reviews_count })
     await list.describeApp('1001', '2026-03-12 00:00+00', { gap: 'failed' })
-    await list.describeApp('1001', '2026-03-13 00:00+00', {
-      rating: 4.5,
-      votes_count: 108,
-      reviews_count: 14,
-    })
-    const rows = await list.sql<{ text: string }[]>`
-      select concat_ws(' ', to_char(day, 'DD'), label, rating, coalesce(rating_change::text, '-'),
-        votes_count,
-        coalesce(votes_change::text, '-'), reviews_count, coalesce(reviews_change::text, '-')) as text
-      from ratings_daily('fitness', '2026-03-10', '2026-03-14') order by day`
-    assert.deepEqual(
-      rows.map(({ text }) => text),
-      ['10 Mine 4.5 - 100 - 10 -', '11 Mine 4.75 0.25 110 10 14 4', '13 Mine 4.5 -0.25 108 -2 14 0'],
-    )
+    const columns = `to_char(day, 'DD'), label, rating, coalesce(rating_change::text, '-'), votes_count,
+      coalesce(votes_change::text, '-'), reviews_count, coalesce(reviews_change::text, '-')`
+    assert.deepEqual(await list.ask(columns, "ratings_daily('fitness', '2026-03-10', '2026-03-14')"), [
+      '10 Mine 4.5 - 100 - 10 -',
+      '11 Mine 4.75 0.25 110 10 14 4',
+      '13 Mine 4.5 -0.25 108 -2 14 0',
+    ])
   })
 
   test('project_event has a release once, whichever pages show it, beside the notes', async () => {
@@ -285,11 +243,11 @@ describe('of the page of an app', () => {
     await list.sql`insert into annotation (project, day, app_id, text)
       values ('fitness', '2026-03-11', '1001', 'Campaign'),
       ('fitness', '2026-03-13', null, 'Outage')`
-    const rows = await list.sql<{ text: string }[]>`
-      select concat_ws(' ', to_char(day, 'DD'), kind, coalesce(label, 'all'), text) as text
-      from project_event where project = 'fitness' order by day`
     assert.deepEqual(
-      rows.map(({ text }) => text),
+      await list.ask(
+        "to_char(day, 'DD'), kind, coalesce(label, 'all'), text",
+        "project_event where project = 'fitness'",
+      ),
       ['11 annotation Mine Campaign', '12 release Mine 1.0 → 2.0', '13 annotation all Outage'],
     )
     const [differences] = await list.sql<{ count: number }[]>`

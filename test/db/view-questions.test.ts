@@ -32,11 +32,7 @@ async function fill(keyword: string, results: (string[] | null)[]): Promise<void
   }
 }
 
-/** The answer as lines, in order. */
-async function ask(columns: string, from: string): Promise<string[]> {
-  const rows = await list.sql.unsafe(`select concat_ws(' ', ${columns}) as line from ${from} order by 1`)
-  return rows.map(({ line }) => line)
-}
+const ask: typeof list.ask = (columns, from) => list.ask(columns, from)
 
 const range = (from = FIRST, to = LAST) => `'fitness', '${from}', '${to}'`
 

@@ -8,11 +8,7 @@ const list = lasting(createWatchlist)
 const day = (n: number) => `2026-03-${String(n).padStart(2, '0')}`
 const range = (from: number, to: number) => `'fitness', '${day(from)}', '${day(to)}'`
 
-/** The answer as lines, in order. */
-async function ask(columns: string, from: string): Promise<string[]> {
-  const rows = await list.sql.unsafe(`select concat_ws(' ', ${columns}) as line from ${from} order by 1`)
-  return rows.map(({ line }) => line)
-}
+const ask: typeof list.ask = (columns, from) => list.ask(columns, from)
 
 /** Each keyword has the same apps on all of these days. */
 async function fill(days: readonly number[], ranks: Readonly<Record<string, readonly string[]>>) {

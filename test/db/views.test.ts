@@ -29,23 +29,8 @@ describe('the views of ranks', () => {
     await list.addKeyword()
     await list.addApp()
     await list.capture('yoga', '2026-03-10 00:00+00', ['7', '8'], { depth: 200, results_count: 2 })
-    const rows = await list.sql`
-      select app_id, title, rank, absolute_rank, depth, results_count, outcome, role from rank_history`
-    assert.deepEqual(
-      [...rows],
-      [
-        {
-          app_id: '1001',
-          title: null,
-          rank: null,
-          absolute_rank: null,
-          depth: 200,
-          results_count: 2,
-          outcome: 'not_in_top',
-          role: 'own',
-        },
-      ],
-    )
+    const columns = 'app_id, title, rank, absolute_rank, depth, results_count, outcome, role'
+    assert.deepEqual(await list.ask(columns, 'rank_history'), ['1001 200 2 not_in_top own'])
   })
 
   test('the best rank is the organic one, with the absolute one beside it', async () => {
@@ -53,16 +38,10 @@ describe('the views of ranks', () => {
     await list.addApp()
     await list.addApp({ app_id: '1002' })
     await list.capture('yoga', '2026-03-10 00:00+00', ['1002', '7', '1001'], { absolute: [1, 3, 5] })
-    const ranks = () => list.sql`select app_id, rank, absolute_rank from rank_history order by rank`
-    assert.deepEqual(
-      [...(await ranks())],
-      [
-        { app_id: '1002', rank: 1, absolute_rank: 1 },
-        { app_id: '1001', rank: 3, absolute_rank: 5 },
-      ],
-    )
+    const ranks = () => list.ask('rank, absolute_rank, app_id', 'rank_history')
+    assert.deepEqual(await ranks(), ['1 1 1002', '3 5 1001'])
     await list.sql`update ranking set absolute = null`
-    assert.equal((await ranks())[1]?.absolute_rank, 3)
+    assert.deepEqual(await ranks(), ['1 1 1002', '3 3 1001'])
   })
 
   test('a gap is neither a drop nor an older rank, and gives its reason', async () => {
@@ -81,11 +60,8 @@ describe('the views of ranks', () => {
       '03-13 00 1001 html_only',
       '03-14 00 1001 failed',
     ])
-    const latest = await list.sql`select rank, outcome, reason, rank_1d, change_1d from rank_change`
-    assert.deepEqual(
-      [...latest],
-      [{ rank: null, outcome: 'failed', reason: '40501 Invalid Field.', rank_1d: null, change_1d: null }],
-    )
+    const latest = await list.ask('rank, outcome, reason, rank_1d, change_1d', 'rank_change')
+    assert.deepEqual(latest, ['failed 40501 Invalid Field.'])
   })
 
   test('a slot is pending until it is closed', async () => {
@@ -119,9 +95,8 @@ describe('the views of ranks', () => {
     await list.capture('yoga', '2026-03-10 00:00+00', ['1002', '1001'])
     await list.setNow('2026-04-02 13:00+00')
     await list.addApp({ app_id: '1002', role: 'competitor', label: 'Them' })
-    const rows =
-      await list.sql`select rank, role, label from rank_history where app_id = '1002' and outcome = 'ranked'`
-    assert.deepEqual([...rows], [{ rank: 1, role: 'competitor', label: 'Them' }])
+    const from = "rank_history where app_id = '1002' and outcome = 'ranked'"
+    assert.deepEqual(await list.ask('rank, role, label', from), ['1 competitor Them'])
   })
 
   test('an app that left is shown up to then, and is not among the latest', async () => {
@@ -133,7 +108,7 @@ describe('the views of ranks', () => {
     await list.setNow('2026-03-11 13:00+00')
     await list.capture('yoga', '2026-03-11 00:00+00', ['1002', '1001'])
     assert.deepEqual(await history(list.sql`app_id = '1002'`), ['03-10 00 1002 1 ranked'])
-    assert.deepEqual([...(await list.sql`select app_id from rank_latest`)], [{ app_id: '1001' }])
+    assert.deepEqual(await list.ask('app_id', 'rank_latest'), ['1001'])
   })
 
   test('an app is ranked on the keywords of its own store and project alone', async () => {
@@ -194,10 +169,10 @@ describe('the views of ranks', () => {
   test('a location has its name once the references are loaded, and its code until then', async () => {
     await list.addKeyword()
     await list.addApp()
-    const locations = () => list.sql`select location, location_code, language from rank_history`
-    assert.deepEqual([...(await locations())], [{ location: '2840', location_code: 2840, language: 'en' }])
+    const locations = () => list.ask('location, location_code, language', 'rank_history')
+    assert.deepEqual(await locations(), ['2840 2840 en'])
     await list.sql`insert into location (store, code, name) values ('ios_store', 2840, 'United States')`
-    assert.equal((await locations())[0]?.location, 'United States')
+    assert.deepEqual(await locations(), ['United States 2840 en'])
   })
 
   test('change compares with exactly 1, 7 and 30 days before, climbing is positive', async () => {
@@ -210,11 +185,8 @@ describe('the views of ranks', () => {
     await list.capture('yoga', '2026-03-30 00:00+00', ['7', '8'])
     await list.setNow('2026-03-31 13:00+00')
     await list.capture('yoga', '2026-03-31 00:00+00', ['7', '8', '1001'])
-    const columns = list.sql`rank, rank_7d, change_7d, rank_30d, change_30d`
-    assert.deepEqual(
-      [...(await list.sql`select ${columns} from rank_change`)],
-      [{ rank: 3, rank_7d: 1, change_7d: -2, rank_30d: 4, change_30d: 1 }],
-    )
+    const columns = 'rank, rank_7d, change_7d, rank_30d, change_30d'
+    assert.deepEqual(await list.ask(columns, 'rank_change'), ['3 1 -2 4 1'])
   })
 
   test('what left the top or came into it has a change, and what was not measured has none', async () => {
@@ -224,30 +196,15 @@ describe('the views of ranks', () => {
     await list.capture('yoga', '2026-03-01 00:00+00', ['7', '8', '1001'])
     await list.setNow('2026-03-02 13:00+00')
     await list.capture('yoga', '2026-03-02 00:00+00', ['7', '8'])
-    const ends = () =>
-      list.sql`select rank, outcome, rank_1d, outcome_1d, change_1d, outcome_7d, change_7d from rank_change`
-    assert.deepEqual(
-      [...(await ends())],
-      [
-        {
-          rank: null,
-          outcome: 'not_in_top',
-          rank_1d: 3,
-          outcome_1d: 'ranked',
-          change_1d: -98,
-          outcome_7d: null,
-          change_7d: null,
-        },
-      ],
-    )
+    const columns = 'rank, outcome, rank_1d, outcome_1d, change_1d, outcome_7d, change_7d'
+    const ends = () => list.ask(columns, 'rank_change')
+    assert.deepEqual(await ends(), ['not_in_top 3 ranked -98'])
     await list.setNow('2026-03-03 13:00+00')
     await list.capture('yoga', '2026-03-03 00:00+00', ['1001'])
-    const [back] = await ends()
-    assert.deepEqual([back?.outcome_1d, back?.change_1d], ['not_in_top', 100])
+    assert.deepEqual(await ends(), ['1 ranked not_in_top 100'])
     await list.setNow('2026-03-04 13:00+00')
     await list.leaveGap('yoga', '2026-03-04 00:00+00', 'budget')
-    const [gap] = await ends()
-    assert.deepEqual([gap?.outcome, gap?.outcome_1d, gap?.change_1d], ['budget', 'ranked', null])
+    assert.deepEqual(await ends(), ['budget 1 ranked'])
   })
 
   test('the latest slot may be one of a period before `every` was changed', async () => {
@@ -255,8 +212,7 @@ describe('the views of ranks', () => {
     await list.addApp()
     await list.capture('yoga', '2026-03-10 12:00+00', ['1001'])
     await list.sql`update keyword_watch set every = '7 days'`
-    const rows = await list.sql`select to_char(slot, 'DD HH24') as slot, rank from rank_latest`
-    assert.deepEqual([...rows], [{ slot: '10 12', rank: 1 }])
+    assert.deepEqual(await list.ask("to_char(slot, 'DD HH24'), rank", 'rank_latest'), ['10 12 1'])
   })
 
   test('ranked_apps has every app of a measurement and no hole', async () => {
@@ -264,14 +220,8 @@ describe('the views of ranks', () => {
     await list.capture('yoga', '2026-03-10 00:00+00', ['7', '8', '9'])
     await list.sql`update app set title = 'Seven' where app_id = '7'`
     await list.sql`update ranking set app_ids[2] = 0`
-    const rows = await list.sql`select app_id, title, rank, absolute_rank from ranked_apps order by rank`
-    assert.deepEqual(
-      [...rows],
-      [
-        { app_id: '7', title: 'Seven', rank: 1, absolute_rank: 1 },
-        { app_id: '9', title: null, rank: 3, absolute_rank: 3 },
-      ],
-    )
+    const ranks = await list.ask('app_id, title, rank, absolute_rank', 'ranked_apps')
+    assert.deepEqual(ranks, ['7 Seven 1 1', '9 3 3'])
   })
 
   test('coverage counts what became of each slot of a day', async () => {
@@ -283,30 +233,14 @@ describe('the views of ranks', () => {
     await list.capture('yoga', '2026-03-11 00:00+00', [])
     await list.leaveGap('yoga', '2026-03-11 06:00+00', 'budget')
     await list.describeApp('1001', '2026-03-10 00:00+00', {})
-    const rows = await list.sql`
-      select to_char(day, 'MM-DD') as day, function, owed, captured, failed, budget, missed, html_only,
-        pending,
-        captured_share::float8 from coverage('fitness', '2026-03-10', '2026-03-11')
-          order by day, function desc`
-    const none = { failed: 0, budget: 0, missed: 0, html_only: 0, pending: 0 }
-    const searches = { function: 'app_searches', captured: 1, captured_share: 0.5 }
-    assert.deepEqual(
-      [...rows],
-      [
-        { day: '03-10', ...none, ...searches, owed: 2, failed: 1 },
-        { day: '03-10', ...none, function: 'app_info', owed: 1, captured: 1, captured_share: 1 },
-        { day: '03-11', ...none, ...searches, owed: 3, budget: 1, pending: 1 },
-        {
-          day: '03-11',
-          ...none,
-          function: 'app_info',
-          owed: 1,
-          captured: 0,
-          pending: 1,
-          captured_share: null,
-        },
-      ],
-    )
+    const columns = `to_char(day, 'MM-DD'), function, owed, captured, failed, budget, missed, html_only, pending,
+      captured_share::float8`
+    assert.deepEqual(await list.ask(columns, "coverage('fitness', '2026-03-10', '2026-03-11')"), [
+      '03-10 app_info 1 1 0 0 0 0 0 1',
+      '03-10 app_searches 2 1 1 0 0 0 0 0.5',
+      '03-11 app_info 1 0 0 0 0 0 1',
+      '03-11 app_searches 3 1 0 1 0 0 1 0.5',
+    ])
   })
 
   test('the details of an app are measured, not found, or a gap with its reason', async () => {
@@ -319,18 +253,13 @@ describe('the views of ranks', () => {
     })
     await list.describeApp('1001', '2026-03-11 00:00+00', { found: false })
     await list.describeApp('1001', '2026-03-12 00:00+00', { gap: 'failed', reason: 'why' })
-    const rows = await list.sql`
-      select outcome, rating, price::text, currency, reason from app_history order by slot`
-    const nothing = { rating: null, price: null, currency: null, reason: null }
-    assert.deepEqual(
-      [...rows],
-      [
-        { outcome: 'measured', rating: 4.5, price: '500', currency: 'JPY', reason: null },
-        { outcome: 'not_found', ...nothing },
-        { outcome: 'failed', ...nothing, reason: 'why' },
-        { outcome: 'pending', ...nothing },
-      ],
-    )
+    const columns = "to_char(slot, 'DD'), outcome, rating, price, currency, reason"
+    assert.deepEqual(await list.ask(columns, 'app_history'), [
+      '10 measured 4.5 500 JPY',
+      '11 not_found',
+      '12 failed why',
+      '13 pending',
+    ])
   })
 
   describe('a filter on slot', () => {

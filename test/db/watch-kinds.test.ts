@@ -14,20 +14,13 @@ const PLACE = { location_code: 2840, language_code: 'en' }
 const ANDROID_APP = { store: 'android_store', app_id: 'com.acme.yoga' }
 
 describe('a watch of a chart', () => {
-  const targets = async () => [
-    ...(await list.sql`select function, subject, category, location_code from target order by id`),
-  ]
-
   test('makes its project, and asks for the collection in the category', async () => {
     await list.addChart({ category: 'game' })
-    assert.deepEqual(await targets(), [
-      { function: 'app_list', subject: 'topselling_free', category: 'game', location_code: 2840 },
+    assert.deepEqual(await list.ask('function, subject, category, location_code', 'target'), [
+      'app_list topselling_free game 2840',
     ])
-    const periods = await list.sql`select kind, project, depth, html, app from watch_period`
-    assert.deepEqual(
-      [...periods],
-      [{ kind: 'chart', project: 'fitness', depth: 100, html: false, app: null }],
-    )
+    const periods = await list.ask('kind, project, depth, html, app', 'watch_period')
+    assert.deepEqual(periods, ['chart fitness 100 f'])
   })
 
   test('without a category is another than with one; each is measured once for all projects', async () => {
@@ -35,21 +28,16 @@ describe('a watch of a chart', () => {
       await list.addChart({ project })
       await list.addChart({ project, category: 'game' })
     }
-    assert.deepEqual(
-      (await targets()).map(({ category }) => category),
-      [null, 'game'],
-    )
+    assert.deepEqual(await list.ask("coalesce(category, '-')", 'target'), ['-', 'game'])
     assert.equal((await list.sql`select from watch_period`).count, 4)
   })
 
   test('goes on in its period when depth or priority change, and begins another by category', async () => {
     await list.addChart()
     await list.sql`update chart_watch set depth = 200, html = true, priority = 2, note = 'why'`
-    const rows = await list.sql`select depth, html, priority, ended_at from watch_period`
-    assert.deepEqual([...rows], [{ depth: 200, html: true, priority: 2, ended_at: null }])
+    assert.deepEqual(await list.ask('depth, html, priority, ended_at', 'watch_period'), ['200 t 2'])
     await list.sql`update chart_watch set category = 'game'`
-    const open = await list.sql`select ended_at is null as open from watch_period order by id`
-    assert.deepEqual([...open], [{ open: false }, { open: true }])
+    assert.deepEqual(await list.ask('id - min(id) over (), ended_at is null', 'watch_period'), ['0 f', '1 t'])
   })
 
   test('ends when it is disabled, deleted, truncated, or its project is disabled', async () => {
@@ -63,8 +51,7 @@ describe('a watch of a chart', () => {
       await list.sql`truncate chart_watch, watch_period, project cascade`
       await list.addChart()
       await end
-      const rows = await list.sql`select ended_at is null as open from watch_period`
-      assert.deepEqual([...rows], [{ open: false }])
+      assert.deepEqual(await list.ask('ended_at is null', 'watch_period'), ['f'])
     }
     await list.sql`update project set enabled = true`
     assert.equal((await list.sql`select from watch_period where ended_at is null`).count, 1)
@@ -76,8 +63,7 @@ describe('a watch of a chart', () => {
     await list.sql`insert into location (store, code, name) values ('android_store', 2840, 'United States')`
     await list.sql`select start_missing_watch_periods()`
     await list.sql`update project set name = 'wellness'`
-    const rows = await list.sql`select project, ended_at from watch_period`
-    assert.deepEqual([...rows], [{ project: 'wellness', ended_at: null }])
+    assert.deepEqual(await list.ask('project, ended_at', 'watch_period'), ['wellness'])
   })
 })
 
@@ -135,15 +121,11 @@ describe('a watch of an app', () => {
   test('asks for raw pages with its details, and a keyword with its ranks', async () => {
     await list.addApp({ ...ANDROID_APP, ...PLACE, info: true, html: true })
     await list.addKeyword({ store: 'android_store', html: true })
-    const html = () => list.sql`select kind, html, ended_at from watch_period order by id`
-    const asked = ['app', 'keyword'].map((kind) => ({ kind, html: true, ended_at: null }))
-    assert.deepEqual([...(await html())], asked)
+    const html = () => list.ask('kind, html, ended_at', 'watch_period')
+    assert.deepEqual(await html(), ['app t', 'keyword t'])
     await list.sql`update app_watch set html = false`
     await list.sql`update keyword_watch set html = false`
-    assert.deepEqual(
-      [...(await html())],
-      asked.map((row) => ({ ...row, html: false })),
-    )
+    assert.deepEqual(await html(), ['app f', 'keyword f'])
   })
 
   test('under another number keeps one period open', async () => {

@@ -31,6 +31,8 @@ export interface Watchlist {
    * gap instead.
    */
   describeApp(appId: string, slot: string, fields: Fields, of?: 'app_info' | 'app_reviews'): Promise<void>
+  /** What a question says as lines, in order: of each row what is not null, with spaces between. */
+  ask(columns: string, from: string): Promise<string[]>
   /** Nothing was ever watched, and no place was heard of. */
   clear(): Promise<void>
   drop(): Promise<void>
@@ -78,6 +80,10 @@ export async function createWatchlist(): Promise<Watchlist> {
     addApp: (fields = {}) => insertWatch(sql, 'app_watch', { ...APP_WATCH, ...fields }),
     addChart: (fields = {}) => insertWatch(sql, 'chart_watch', { ...CHART_WATCH, ...fields }),
     ...historyWriters(sql),
+    async ask(columns, from) {
+      const rows = await sql.unsafe(`select concat_ws(' ', ${columns}) as line from ${from} order by 1`)
+      return rows.map(({ line }) => line)
+    },
     async clear() {
       await emptyTables(sql)
       await emptyReferences(sql)

@@ -63,10 +63,7 @@ export function applyCooldowns(events: readonly EventRow[]) {
   return { told, suppressed, endsWithoutStart }
 }
 
-/**
- * Pure: the gravest first, of these what is about the keywords that weigh most, then the latest; as many
- * lines as the channel wants, and a count of the events that are in none.
- */
+/** The gravest first, then what weighs most, then the latest; and a count of what is in no line. */
 export function toLines(events: readonly EventRow[], maxLines: number): Pick<Content, 'lines' | 'rest'> {
   const sorted = joinOutages(events).toSorted(
     ([a], [b]) =>
@@ -143,10 +140,7 @@ function describePlace({ app, keyword, kind, store, ...of }: EventRow): string {
   return app === null || place === '' ? '' : `${nameInLine(app)} (${place})`
 }
 
-/**
- * The day of an instant: of slots in UTC, and where the event is of a day or of a budget of the project, in
- * its time zone.
- */
+/** The day of an instant: in the project's time zone where the event is of its day or budget, else in UTC. */
 export function dayOf(
   { kind, detail, timezone }: Pick<EventRow, 'kind' | 'detail' | 'timezone'>,
   at: Date,

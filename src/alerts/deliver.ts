@@ -38,10 +38,7 @@ const SPANS = { instant: 1, daily: 1, weekly: 7, monthly: 30 } as const
 const LONGEST_PAUSE_MINUTES = 60
 /** Of what a receiver may ask for. */
 const LONGEST_WISH_MS = 24 * 3_600_000
-/**
- * A page that cannot be made, or is too large for the server of the mail, keeps the message and those behind
- * it for a few minutes alone.
- */
+/** A page that cannot be made, or is too large for the mail server, holds messages up for minutes alone. */
 const ATTEMPTS_WITH_PAGE = 3
 /** One job delivers so many at most; the next run of `alerts` enqueues another. */
 const MESSAGES_PER_JOB = 100
@@ -132,10 +129,7 @@ async function readNext({ sql }: Pick<Database, 'sql'>, channelId: number): Prom
   return row?.isDue ? row : null
 }
 
-/**
- * Writes down what the message says, before it is sent for the first time; null when cooldowns hold all of it
- * back.
- */
+/** Writes down what a message says before it is sent first; null when cooldowns hold all of it back. */
 async function composeMessage(db: Database, channel: Channel, message: Message): Promise<Content | null> {
   const digest =
     message.digestAt === null || message.project === null

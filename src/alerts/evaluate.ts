@@ -33,10 +33,7 @@ export async function readAlertProjects({ sql }: Pick<Database, 'sql'>): Promise
     order by p.name`
 }
 
-/**
- * The oldest slot of a project that has something due; null when there is none, or its collection is not
- * over.
- */
+/** The oldest slot that has something due; null when there is none, or its collection is not over. */
 export async function readDueSlot({ sql }: { readonly sql: SqlRunner }, project: AlertProject) {
   const [row] = await sql<{ slot: string | null }[]>`
     select min(d.slot)::text as slot from alert_due d

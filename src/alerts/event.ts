@@ -64,10 +64,7 @@ export function readEvents(tx: Transaction, messageId: string): Promise<EventRow
   return readNamed(tx, sql`select id from alert_event where message_id = ${messageId} and held_back is null`)
 }
 
-/**
- * What the rules of a project found in its last days, but for what is held back though it has a channel; in
- * the order of their slots.
- */
+/** What rules found in the last days, but for what is held back though it has a channel; by slot. */
 export function readLatestEvents(tx: Transaction, project: string, days: number): Promise<EventRow[]> {
   return readNamed(
     tx,

@@ -1,7 +1,4 @@
-/**
- * A message as e-mail, by the mail server of the operator: in text and HTML, with the page of a report
- * attached.
- */
+/** A message as e-mail: in text and HTML, with the page of a report attached. */
 import { createTransport, type Transporter } from 'nodemailer'
 import { UnavailableError } from '../errors.ts'
 import { quoteReply, secretsOf } from '../reply.ts'

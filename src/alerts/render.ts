@@ -95,10 +95,7 @@ export const CHATS = { slack: renderSlack, teams: renderTeams, discord: renderDi
 
 const SLACK_MARKS: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' }
 
-/**
- * What Slack's mark-up takes for its own is escaped; what is longer than `most` ends with an ellipsis, and
- * within no character.
- */
+/** Escapes Slack's mark-up; what is longer than `most` ends with an ellipsis, and within no character. */
 function escapeSlack(text: string, most = Number.POSITIVE_INFINITY): string {
   let escaped = ''
   for (const character of text) {

@@ -1,7 +1,4 @@
-/**
- * One look of a runner at all rules: evaluates what is due, gathers messages, and enqueues the channels that
- * have some to deliver.
- */
+/** One look at all rules: evaluates what is due, gathers messages, enqueues channels that have some. */
 import type { Database, Transaction } from '../db/database.ts'
 import { ConfigurationError } from '../errors.ts'
 import type { OverallBudget } from '../plan/admission.ts'
@@ -131,10 +128,7 @@ export async function gatherMessages(tx: Transaction, project: AlertProject): Pr
     where e.id = u.id`
 }
 
-/**
- * The latest hour of each digest that has passed, once: of several that passed while nothing ran, one message
- * tells all.
- */
+/** The latest hour of each digest that has passed, once: of several, one message tells all. */
 async function openDigests(tx: Transaction, project: AlertProject): Promise<string[]> {
   const rows = await tx<{ id: string }[]>`
     insert into alert_message (channel_id, project_id, digest_at)

@@ -1,7 +1,4 @@
-/**
- * One attempt to hand a message to a receiver: bounded in time and size, to an address that was checked,
- * following no redirect.
- */
+/** One attempt to hand over a message: bounded in time and size, to a checked address, without redirects. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { isIP } from 'node:net'
 import { promisify } from 'node:util'
@@ -38,19 +35,16 @@ export async function send(
   settings: AlertSettings,
   signal: AbortSignal,
 ): Promise<string | null> {
-  switch (channel.kind) {
-    case 'webhook':
-      await sendWebhook(channel, message, settings, signal)
-      return null
-    case 'email':
-      checkChannel(channel, settings)
-      return sendMail(channel, message, settings, signal)
-    default: {
-      const body = CHATS[channel.kind](message.content, message.id)
-      await post(secretOf(channel, settings), {}, body, settings, signal)
-      return null
-    }
-  }
+  checkChannel(channel, settings)
+  if (channel.kind === 'email') return sendMail(channel, message, settings, signal)
+  const { id, content } = message
+  const secret = secretOf(channel, settings)
+  if (channel.kind === 'webhook') {
+    const body = renderWebhook(content)
+    const headers = signWebhook(id, body, readSigners(channel, secret))
+    await post(channel.address ?? '', headers, body, settings, signal)
+  } else await post(secret, {}, CHATS[channel.kind](content, id), settings, signal)
+  return null
 }
 
 /**
@@ -71,21 +65,13 @@ export function checkChannel(channel: Channel, settings: AlertSettings): void {
   checkAddress(channel.kind === 'webhook' ? (channel.address ?? '') : secret, settings.privateHosts)
 }
 
-async function sendWebhook(
-  channel: Channel,
-  { id, content }: Outgoing,
-  settings: AlertSettings,
-  signal: AbortSignal,
-): Promise<void> {
-  const body = renderWebhook(content)
+function signWebhook(id: string, body: string, signers: readonly Webhook[]) {
   const now = new Date()
-  const signatures = readSigners(channel, secretOf(channel, settings)).map((key) => key.sign(id, now, body))
-  const headers = {
+  return {
     'webhook-id': id,
     'webhook-timestamp': String(Math.floor(now.getTime() / 1000)),
-    'webhook-signature': signatures.join(' '),
+    'webhook-signature': signers.map((key) => key.sign(id, now, body)).join(' '),
   }
-  return post(channel.address ?? '', headers, body, settings, signal)
 }
 
 /** One for each secret, so that a receiver may take the old one or the new one while it is changed. */
@@ -133,10 +119,7 @@ async function post(
   }
 }
 
-/**
- * A proxy is asked for the address that was checked, so that it leads nowhere else than a connection of ours;
- * for a host that the operator allows it is asked by name, which it may know alone.
- */
+/** A proxy is asked for the address that was checked; for a host that the operator allows, by name. */
 async function findWay({ url, isAllowed, lookup }: CheckedAddress, settings: AlertSettings) {
   const proxy = proxyOf(url, settings.proxy)
   if (proxy === null) return { dispatcher: new Agent({ connect: { lookup, timeout: TIMEOUT_MS } }), url }
@@ -150,10 +133,7 @@ async function findWay({ url, isAllowed, lookup }: CheckedAddress, settings: Ale
   return { dispatcher: openProxy(proxy, { connectTimeout: TIMEOUT_MS, requestTls }), url: target }
 }
 
-/**
- * As Standard Webhooks has it: 2xx is taken, 410 wants no more, and what else there is may say when to try
- * again.
- */
+/** As Standard Webhooks has it: 410 wants no more, and others may say when to try again. */
 async function refusalOf({ statusCode, headers, body }: Dispatcher.ResponseData, url: URL) {
   const said = await readStart(body)
   if (statusCode === GONE) {

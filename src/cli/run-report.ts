@@ -12,9 +12,8 @@ import {
   readSpentByFunction,
   readSpentSince,
 } from '../report/money.ts'
-import { type RankLine, readLatestRanks, readNextDue } from '../report/ranks.ts'
-import { readProblems } from '../report/status.ts'
-import { formatChange } from '../report/words.ts'
+import { type RankLine, readLatestRanks, readNextDue, readProblems } from '../report/status.ts'
+import { formatChange } from '../report/summary.ts'
 import type { ServiceFunction } from '../service/functions.ts'
 import { formatUsd } from '../text/money.ts'
 import { countOf, formatCount } from '../text/words.ts'

@@ -7,13 +7,14 @@ import type { Move } from './read-changes.ts'
 import {
   compareOver,
   headlineOf,
+  isBetter,
   isComparable,
+  isWorse,
   listParts,
   nameApp,
   shownChange,
   summarise,
 } from './summary.ts'
-import { isBetter, isWorse } from './words.ts'
 
 const WEEK_DAYS = 7
 const OPPORTUNITIES = 5

@@ -16,10 +16,7 @@ export async function readBusinessTime(db: Database): Promise<Date> {
 
 type Amount = 'chargedMicros' | 'refundedMicros' | 'duplicateMicros' | 'adjustedMicros'
 
-/**
- * Everything charged and refunded since `from`, over all projects, and what the audit found beyond these:
- * negative when the service took less.
- */
+/** Over all projects; what the audit found is negative when the service took less. */
 export async function readSpentSince(db: Database, from: Date) {
   const rows = await db.sql<Record<'tasks' | Amount, number>[]>`
     select count(distinct service_id) filter (where kind = 'charge') as tasks,
@@ -120,10 +117,7 @@ export async function readBudgets(db: Database, budget: OverallBudget): Promise<
     from line`
 }
 
-/**
- * Logs each budget that is nearly used up, once a day (UTC) over all runs of `track`, which keep what is
- * returned here in their summary.
- */
+/** Logs each budget that is nearly used up, once a UTC day: runs of `track` keep what is returned here. */
 export async function warnOfBudgets(db: Database, budget: OverallBudget, log: Logger): Promise<string[]> {
   const warned = await db.sql<{ budget: string }[]>`
     select distinct jsonb_array_elements_text(summary->'warnedOf') as budget from job_run

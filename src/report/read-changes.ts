@@ -1,7 +1,4 @@
-/**
- * What has changed up to the last day of a report: who moved, what that did to visibility, and who overtook
- * whom.
- */
+/** What has changed up to the last day: who moved, what that did to visibility, who overtook whom. */
 import type { Transaction } from '../db/database.ts'
 import { isRanked, type Point } from './points.js'
 import { pointOf } from './read-ranks.ts'
@@ -173,10 +170,7 @@ function differ(ends: Difference | null, parts: Difference['parts']): Difference
   return { ...ends, change: ends.after - ends.before, parts: told }
 }
 
-/**
- * Each own app against each competitor of its store, and who came past whom in the last `OVERTAKING_DAYS`.
- * Where that is an even number of times, all is as it was.
- */
+/** Each own app against each competitor of its store. Overtaken an even number of times, all is as it was. */
 export async function readDuels(tx: Transaction, scope: Scope): Promise<Duel[]> {
   const { from, to, appOf } = scope
   const since = addDays(to, -OVERTAKING_DAYS)

@@ -1,7 +1,4 @@
-/**
- * Who stands on the lists of a report beside the apps that the project follows, how hard that makes them, who
- * advertises there, and how each part of the watchlist goes.
- */
+/** Who else stands and advertises on the lists, how hard they are, and how each part of them goes. */
 import type { Transaction } from '../db/database.ts'
 import type { Store } from '../service/functions.ts'
 import { addDays, locate, placeOf, type Row, range, type Scope, TOP } from './scope.ts'

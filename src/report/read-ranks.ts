@@ -42,10 +42,7 @@ export interface RankSeries {
   readonly best: number | null
 }
 
-/**
- * How an app stands by day on all keywords of its store: function `standings`. Null on a day of which less
- * than four fifths were measured.
- */
+/** An app on all keywords of its store: function `standings`. Null: less than four fifths were measured. */
 export interface Standing {
   readonly store: Store
   /** Null: everybody that the project does not watch. */
@@ -87,10 +84,7 @@ export const pointOf = (rank: string, outcome: string, depth: string) => sql`
       (${JSON.stringify(GAP_POINTS)}::text::jsonb ->> ${sql.identifier(outcome)})::integer,
       ${NOTHING_DUE}) end`
 
-/**
- * The keywords and charts of the range, with the ranks on them of every app of their store.
- * @returns the scope with the indexes of the lists, too
- */
+/** The lists of the range with the ranks of every app of their store; and the scope with their indexes. */
 export async function readRanks(
   tx: Transaction,
   known: Omit<Scope, 'listOf'>,

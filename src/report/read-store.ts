@@ -99,10 +99,7 @@ export async function readChanges(tx: Transaction, scope: Scope): Promise<Listin
   return locate(scope, rows)
 }
 
-/**
- * The latest `MOST_ANNOTATIONS` notes of the span, the oldest first. No app of both stores has one id: the
- * ids of one are numbers.
- */
+/** The latest notes of the span, the oldest first. No app of both stores has one id: numbers are of one. */
 export async function readAnnotations(
   tx: Transaction,
   { project, from, to }: Scope,
@@ -118,10 +115,7 @@ export async function readAnnotations(
   })
 }
 
-/**
- * What changed with the latest releases, changes of a title and notes: those of an app before notes about
- * none. Of a week that is not over, as many days.
- */
+/** What the latest releases, titles and notes changed, those of an app first; of a week, its days so far. */
 export async function readImpacts(tx: Transaction, scope: Scope): Promise<Impact[]> {
   const { project, from, to, tag, location } = scope
   const rows = await tx<Row<Impact>[]>`

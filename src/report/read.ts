@@ -1,7 +1,4 @@
-/**
- * Reads the report of a project: everything in one snapshot, so that its numbers agree, each part by one
- * statement that does the whole of it.
- */
+/** Reads the report of a project in one snapshot, so that its numbers agree, each part by one statement. */
 import type { Database, Transaction } from '../db/database.ts'
 import { ConfigurationError } from '../errors.ts'
 import { nameKnown } from '../suggest.ts'
@@ -57,10 +54,7 @@ export async function readReport(db: Pick<Database, 'begin'>, query: ReportQuery
   })
 }
 
-/**
- * What a report says, as plain data, which the page, the terminal, the mail and `--json` show. Apps and lists
- * are named by their indexes; `writtenAt` is ISO 8601, in UTC.
- */
+/** Plain data, which the page, the terminal, the mail and `--json` show; apps and lists by their indexes. */
 export type Report = Awaited<ReturnType<typeof read>>
 
 async function read(tx: Transaction, query: ReportQuery) {
@@ -95,10 +89,7 @@ async function read(tx: Transaction, query: ReportQuery) {
   }
 }
 
-/**
- * The days that a query is about, and its tag and location by their own names.
- * @throws ConfigurationError as `readReport` does
- */
+/** Days, tag and location of a query by their own names. @throws ConfigurationError as `readReport` does */
 export async function readRequest(
   tx: Transaction,
   query: ReportQuery,
@@ -160,10 +151,7 @@ async function readPart(
   return { tag: find('tag', tag), location: find('location', location) }
 }
 
-/**
- * The days of the history, as far as the query does not name its own. What is older than a report is looked
- * at only where it is all there is.
- */
+/** The days of the query, else of the history; what is older than a report where it is all there is. */
 async function readRange(
   tx: Transaction,
   query: ReportQuery,

@@ -22,10 +22,7 @@ type Answer =
   | { readonly made: unknown }
   | { readonly problem: string; readonly code: unknown; readonly isOfConfiguration: boolean }
 
-/**
- * @param signal ends what is being made
- * @throws what `readReport` does
- */
+/** @param signal ends what is being made @throws what `readReport` does */
 export async function makePage(
   { url }: Pick<Database, 'url'>,
   query: ReportQuery,

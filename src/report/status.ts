@@ -1,6 +1,53 @@
-/** What `storerank status` says: runs, backlog, problems. */
+/** What commands say of a database: the latest ranks, runs, backlog, problems. */
 import type { Database } from '../db/database.ts'
 import { sql } from '../db/sql.ts'
+import type { Movement } from './read-changes.ts'
+
+export interface RankLine {
+  readonly project: string
+  readonly store: string
+  /** The keyword; of a chart `chart` with its collection and category. */
+  readonly keyword: string
+  /** Country code, or the name of a smaller location. */
+  readonly location: string
+  readonly app: string
+  readonly role: string
+  readonly rank: number | null
+  /** Ranks climbed since the day before; at least so many, where one of the two did not find the app. */
+  readonly change: number | null
+  readonly movement: Movement | null
+  readonly depth: number | null
+  readonly results: number | null
+  readonly outcome: string
+}
+
+/** At most `limit` lines: own apps first, what is ranked before what is not, app by app. */
+export async function readLatestRanks(db: Database, limit: number) {
+  const lines = await db.sql<(RankLine & { total: number })[]>`
+    select r.project, r.store, n.keyword,
+      case when l.type = 'Country' then l.country_iso_code else r.location end as location,
+      n.app, r.role, r.rank, r.change_1d as change,
+      rank_movement(r.change_1d, r.outcome_1d, r.outcome) as movement, r.depth, r.results_count as results,
+      r.outcome, count(*) over () as total
+    from rank_change r
+    cross join lateral (
+      select coalesce(r.label, r.title, r.app_id) as app,
+        case r.list when 'chart' then concat_ws(' ', 'chart', r.collection, r.category)
+          else r.keyword end as keyword
+    ) n
+    left join location l on l.store = r.store and l.code = r.location_code
+    order by r.role = 'own' desc, r.rank is null, r.project, n.app, r.store, r.rank, n.keyword, location
+    limit ${limit}`
+  return { lines: lines.map(({ total: _, ...line }) => line), total: lines[0]?.total ?? 0 }
+}
+
+/** When the next slot of any watch begins; null when nothing is watched. */
+export async function readNextDue(db: Database): Promise<Date | null> {
+  const [row] = await db.sql<{ at: Date | null }[]>`
+    select min(slot_of(every, storerank_now()) + every) as at
+    from watch_period where ended_at is null and target_id is not null`
+  return row?.at ?? null
+}
 
 type Run = { job: string; slot: Date; state: string; endedAt: Date | null; error: string | null }
 
@@ -69,6 +116,10 @@ export async function readProblems(db: Database, limit: number) {
   }
 }
 
+const TASK_PROBLEMS = [
+  ...['failed', 'rejected', 'unknown', 'duplicate', 'price', 'overdue', 'service_failure', 'incomplete'],
+]
+
 export type ProblemCount = { readonly view: string; readonly kind: string; readonly count: number }
 
 /**
@@ -77,22 +128,17 @@ export type ProblemCount = { readonly view: string; readonly kind: string; reado
  * each reads its own branch of the view alone.
  */
 export async function readProblemCounts({ sql: db }: Database): Promise<ProblemCount[]> {
-  const most = PROBLEMS_COUNTED
+  const count = (view: string, kind: string, where = '') =>
+    sql`(select ${sql.raw(`'${view}'`)} as view, ${sql.raw(kind)} as kind from ${sql.identifier(view)}
+      ${sql.raw(where)} limit ${PROBLEMS_COUNTED})`
+  const problems = [
+    count('watch_problem', 'problem', "where problem <> 'money'"),
+    count('watch_problem', 'problem', "where problem = 'money'"),
+    ...TASK_PROBLEMS.map((kind) => count('task_problem', 'kind', `where kind = '${kind}'`)),
+    count('audit_problem', 'kind'),
+  ]
   return db<ProblemCount[]>`
-    select view, kind, count(*) as count from (
-      (select 'watch_problem' as view, problem as kind from watch_problem
-        where problem <> 'money' limit ${most})
-      union all (select 'watch_problem', problem from watch_problem where problem = 'money' limit ${most})
-      union all (select 'task_problem', kind from task_problem where kind = 'failed' limit ${most})
-      union all (select 'task_problem', kind from task_problem where kind = 'rejected' limit ${most})
-      union all (select 'task_problem', kind from task_problem where kind = 'unknown' limit ${most})
-      union all (select 'task_problem', kind from task_problem where kind = 'duplicate' limit ${most})
-      union all (select 'task_problem', kind from task_problem where kind = 'price' limit ${most})
-      union all (select 'task_problem', kind from task_problem where kind = 'overdue' limit ${most})
-      union all (select 'task_problem', kind from task_problem where kind = 'service_failure' limit ${most})
-      union all (select 'task_problem', kind from task_problem where kind = 'incomplete' limit ${most})
-      union all (select 'audit_problem', kind from audit_problem limit ${most})
-    ) problem
+    select view, kind, count(*) as count from (${sql.join(problems, ' union all ')}) problem
     group by 1, 2 order by 1, 2`
 }
 
@@ -104,20 +150,14 @@ export async function readFailedSince(db: Database, since: Date) {
     group by 1 order by 2 desc, 1 limit 20`
 }
 
-/**
- * What is odd about projects as a whole, as sentences: a name that is nearly another's, a project without any
- * app.
- */
+/** What is odd about projects as a whole, as sentences. */
 export async function readProjectProblems(db: Database, limit: number): Promise<string[]> {
   const rows = await db.sql<{ message: string }[]>`
     select message from project_problem order by project, message limit ${limit}`
   return rows.map(({ message }) => message)
 }
 
-/**
- * Whether something is watched that has no place yet: the references of the stores are loaded by the next
- * run.
- */
+/** Whether anything is watched: its place is known after the next run, which loads references. */
 export async function hasUnplacedWatches(db: Database): Promise<boolean> {
   const [row] = await db.sql<{ some: boolean }[]>`
     select exists (select from keyword_watch where enabled) or exists (select from chart_watch where enabled)

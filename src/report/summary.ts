@@ -5,13 +5,25 @@ import { formatDay } from '../text/days.js'
 import { GAP_NAMES, GAPS } from '../text/gaps.js'
 import { formatUsd } from '../text/money.ts'
 import { asName } from '../text/names.ts'
-import { countOf, formatDifference, formatPercent, roundToTenths, STORE_NAMES } from '../text/words.ts'
-import { formatPoint, isMeasured } from './points.js'
+import {
+  countOf,
+  formatCount,
+  formatDifference,
+  formatPercent,
+  roundToTenths,
+  STORE_NAMES,
+} from '../text/words.ts'
+import { formatPoint, gapOf, isMeasured } from './points.js'
 import type { Report } from './read.ts'
-import { type Comparison, type Difference, OVERTAKING_DAYS, type StandingChange } from './read-changes.ts'
+import {
+  type Comparison,
+  type Difference,
+  type Move,
+  OVERTAKING_DAYS,
+  type StandingChange,
+} from './read-changes.ts'
 import type { RankSeries } from './read-ranks.ts'
-import { type Span, TOP } from './scope.ts'
-import { describeMoves, isBetter, isWorse } from './words.ts'
+import { type Daily, type Span, TOP } from './scope.ts'
 
 /** A day of which less than this share was measured is told. */
 const POOR_SHARE = 0.8
@@ -137,10 +149,7 @@ export function listParts(
   return parts.length === 0 || rest === 0 ? parts : [...parts, { name: 'the rest', list: null, points: rest }]
 }
 
-/**
- * `5.8 % to 5.4 % on the 5 of 7 keywords measured on both days`, where that is not all that the last day
- * shows; else empty.
- */
+/** `5.8 % to 5.4 % on the 5 of 7 keywords measured on both days`; empty where the last day shows all that. */
 export function describeBasis(
   { compared, due }: Pick<StandingChange, 'compared' | 'due'>,
   { before, after }: Difference,
@@ -230,4 +239,64 @@ function describeMoney({ money, days }: Report): string {
   const last = formatUsd(money.spentMicros.at(-1) ?? 0, 'rounded')
   const all = `${formatUsd(total, 'rounded')} in all these days`
   return `Spent ${last} on ${formatDay(days.at(-1) ?? '')}${of}, and ${all}.`
+}
+
+/** What the two days of a move say. */
+type Moved = Pick<Move, 'movement' | 'change'>
+
+const MOVEMENTS = { entered: 'in', left: 'out', same: '=', not_in_top: '=' } as const
+
+/**
+ * `+2` is two places up; `in` and `out` are about the depth; `–` when nothing can be said.
+ * @param signs what stands before the places
+ */
+export function formatChange(
+  { movement, change }: Moved,
+  [up, down]: readonly [string, string] = ['+', '−'],
+): string {
+  if (movement === null) return '–'
+  if (movement === 'up' || movement === 'down')
+    return `${movement === 'up' ? up : down}${Math.abs(change ?? 0)}`
+  return MOVEMENTS[movement]
+}
+
+export function isBetter({ movement }: Pick<Move, 'movement'>): boolean {
+  return movement === 'up' || movement === 'entered'
+}
+
+export function isWorse({ movement }: Pick<Move, 'movement'>): boolean {
+  return movement === 'down' || movement === 'left'
+}
+
+/** `12 up, 5 down, 70 unchanged, 2 not measured: budget`; `3 not measured: 2 budget, 1 failed`. */
+export function describeMoves(moves: readonly Move[]): string {
+  const count = (is: (move: Move) => boolean) => moves.filter(is).length
+  const counts = [
+    [count(isBetter), 'up'],
+    [count(isWorse), 'down'],
+    [count(({ movement }) => movement === 'same'), 'unchanged'],
+    [count(({ movement }) => movement === 'not_in_top'), 'not ranked on either day'],
+    [count((move) => move.movement === null && !gapOf(move.after)), 'without a rank to compare with'],
+  ] as const
+  const gaps = GAPS.map((gap) => [count(({ after }) => gapOf(after) === gap), GAP_NAMES[gap]] as const)
+  const told = (some: readonly (readonly [number, string])[]) =>
+    some.map(([number, what]) => `${formatCount(number)} ${what}`).join(', ')
+  const missing = gaps.filter(([number]) => number > 0)
+  const total = missing.reduce((sum, [number]) => sum + number, 0)
+  const reasons = missing.length === 1 ? missing.map(([, name]) => name).join() : told(missing)
+  const shown = counts.filter(([number], n) => n < 2 || number > 0)
+  return total === 0 ? told(shown) : `${told([...shown, [total, 'not measured']])}: ${reasons}`
+}
+
+const BARS = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'] as const
+
+/** The last values, from the lowest to the highest; blank where there is none, level in the middle. */
+export function drawSparkline(values: Daily<number | null>, width: number): string {
+  const shown = values.slice(-width)
+  const known = shown.filter((value) => value !== null)
+  const lowest = Math.min(...known)
+  const span = Math.max(...known) - lowest
+  const bar = (value: number) =>
+    span === 0 ? BARS[BARS.length / 2] : BARS[Math.round(((value - lowest) / span) * (BARS.length - 1))]
+  return shown.map((value) => (value === null ? ' ' : bar(value))).join('')
 }

@@ -102,10 +102,7 @@ async function writeInto(file: string, content: Content): Promise<void> {
   )
 }
 
-/**
- * Removes the drafts in a folder whose writers were killed. One that another process may still be writing
- * stays, and so does what cannot be removed, because drafts are in nobody's way.
- */
+/** Removes drafts whose writers were killed, as far as it can: they are in nobody's way. */
 export async function sweepDrafts(folder: string, nowMs: number): Promise<void> {
   for (const name of await readdir(folder)) {
     if (!DRAFT_NAME.test(name)) continue

@@ -103,10 +103,7 @@ async function sortByPage(folder: string, projects: readonly string[]): Promise<
   return aged.toSorted((a, b) => a.writtenMs - b.writtenMs).map(({ project }) => project)
 }
 
-/**
- * What is under way of a slot that is over holds no page up, because its result may never come. `latest`
- * changes with the latest slot of any of its targets; it is empty before the first.
- */
+/** What is under way of a slot that is over holds no page up; `latest` changes with any target's slot. */
 async function readState({ sql }: Pick<Database, 'sql'>, project: string) {
   const rows = await sql<{ isUnderWay: boolean; latest: string }[]>`
     with target as (
@@ -145,10 +142,7 @@ async function requireFolder(folder: string): Promise<void> {
   }
 }
 
-/**
- * The name of the project as far as every file system takes it; other letters as the hexadecimal digits of
- * their bytes.
- */
+/** The project's name as every file system takes it: other letters as hexadecimal digits of their bytes. */
 export function nameFile(project: string): string {
   const toDigits = (letter: string) => `%${Buffer.from(letter).toString('hex')}`
   const safe = project.replace(/[^\p{L}\p{M}\p{N} _.-]|^\./gu, toDigits)

@@ -2,8 +2,14 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { type Database, openDatabase } from '../../src/db/database.ts'
 import { readBudgets, readSpentByFunction, readSpentSince } from '../../src/report/money.ts'
-import { readLatestRanks, readNextDue } from '../../src/report/ranks.ts'
-import { listBacklog, readLastRuns, readOpenWork, readProblems } from '../../src/report/status.ts'
+import {
+  listBacklog,
+  readLastRuns,
+  readLatestRanks,
+  readNextDue,
+  readOpenWork,
+  readProblems,
+} from '../../src/report/status.ts'
 import { recount } from '../support/ledger.ts'
 import { createWatchlist, type Watchlist } from '../support/watchlist.ts'
 

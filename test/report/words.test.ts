@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { formatPoint, GAP_POINTS, notInTop } from '../../src/report/points.js'
 import type { Move } from '../../src/report/read-changes.ts'
-import { describeMoves, drawSparkline, formatChange } from '../../src/report/words.ts'
+import { describeMoves, drawSparkline, formatChange } from '../../src/report/summary.ts'
 import { formatUsd } from '../../src/text/money.ts'
 import { formatDifference, formatPercent } from '../../src/text/words.ts'
 

@@ -1,7 +1,4 @@
-/**
- * Kinds that sum up a day of the project, like for like. Nothing is said of a day of which less than four
- * fifths can be compared.
- */
+/** Kinds that sum up a day of the project, where at least four fifths of it can be compared. */
 
 import type { Store } from '../../service/functions.ts'
 import { nameSome } from '../../text/names.ts'

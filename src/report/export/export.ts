@@ -62,10 +62,7 @@ function escapeControls(line: string): string {
   return line.replace(/[\u007f-\u009f]/g, (control) => `\\u00${control.charCodeAt(0).toString(16)}`)
 }
 
-/**
- * Types whose text never comes from outside: numbers, truth values, times. Of everything else a cell may
- * begin like a formula.
- */
+/** Numbers, truth values, times. Of every other type a cell may begin like a formula. */
 const HARMLESS_TYPES = new Set([16, 20, 21, 23, 26, 700, 701, 1082, 1083, 1114, 1184, 1186, 1266, 1700, 2950])
 
 function csvHead(columns: readonly Column[]): string {

@@ -19,10 +19,7 @@ interface ColumnType {
 
 const DAY_MS = 86_400_000
 const MICROS_PER_MS = 1000n
-/**
- * A row group is held in memory: so many rows, or letters, whichever comes first. A cell takes as much memory
- * as these letters besides its own.
- */
+/** A row group is held in memory: so many rows or letters. A cell takes as much as CELL_LETTERS besides. */
 const GROUP_ROWS = 50_000
 const GROUP_LETTERS = 16_000_000
 const CELL_LETTERS = 24

@@ -1,7 +1,4 @@
-/**
- * What changed on the pages of the apps: a row a release, with the words that came and went; and beside each
- * event what changed with it: against the other keywords, the competitors and everybody.
- */
+/** What changed on the pages of the apps, a row a release; and what ranks did beside each event. */
 import { diffWords } from 'diff'
 import { countOf, formatCount, formatDifference, roundToTenths } from '../../text/words.ts'
 import type { Report } from '../read.ts'
@@ -50,10 +47,7 @@ function showNotes(report: Report): Markup {
 ${rows.length < MOST_ANNOTATIONS ? NOTHING : cut}`
 }
 
-/**
- * All that changed on one day on the page of one app in one place, what weighs most first; the latest day
- * first, and of a day the release that weighs most.
- */
+/** What changed on one day on one page, what weighs most first; the latest day first, then by weight. */
 function listReleases(changes: readonly ListingChange[]): (readonly [ListingChange, ...ListingChange[]])[] {
   const shown = changes.filter(({ field }) => field !== 'updated_at')
   return [...Map.groupBy(shown, ({ day, app, place }) => `${day} ${app} ${place}`).values()]

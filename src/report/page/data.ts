@@ -65,10 +65,7 @@ function sortRow(series: RankSeries, index: number, movesOf: MovesOf) {
   }
 }
 
-/**
- * Differences of ranks deflate to a tenth of what they take as text; base64 has no letter that could end a
- * script element.
- */
+/** Deflated, differences of ranks take a tenth; base64 has no letter that could end a script element. */
 export function packData(data: PageData): string {
   return deflateRawSync(JSON.stringify(data), { level: 9 }).toString('base64')
 }

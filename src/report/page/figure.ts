@@ -1,7 +1,4 @@
-/**
- * A chart in the page: drawn wide and narrow, with a legend, and with its numbers as a table, from which the
- * script reads them too.
- */
+/** A chart in the page: drawn wide and narrow, with a legend, and its numbers as a table. */
 import type { Store } from '../../service/functions.ts'
 import { formatDay } from '../../text/days.js'
 import type { Report } from '../read.ts'
@@ -81,10 +78,7 @@ export function classOfApp(report: Report, index: number): string {
   return role === 'own' ? `own${nth % 3}` : `rival${nth % 6}`
 }
 
-/**
- * Releases of apps, which show as changes of their version, and the project's own notes, by day: those about
- * an app of the store.
- */
+/** Releases (changes of a version) and notes, by day; of a store, those about its apps and about none. */
 export function collectMarks(report: Report, store?: Store): Mark[] {
   const releases = report.changes
     .filter(({ field }) => field === 'version')

@@ -1,7 +1,4 @@
-/**
- * The table of keywords: every own app on every list, with its trend; the script sorts and filters it and
- * draws the charts.
- */
+/** The table of keywords: every own app on every list. The script sorts, filters and draws. */
 
 import type { Shown } from '../../sections.ts'
 import { GAP_MEANINGS } from '../../text/gaps.js'
@@ -12,8 +9,15 @@ import type { Report } from '../read.ts'
 import type { Move } from '../read-changes.ts'
 import type { RankSeries } from '../read-ranks.ts'
 import { SPANS, type Span } from '../scope.ts'
-import { compareOver, describeMissing, nameApp, nameList } from '../summary.ts'
-import { formatChange, isBetter, isWorse } from '../words.ts'
+import {
+  compareOver,
+  describeMissing,
+  formatChange,
+  isBetter,
+  isWorse,
+  nameApp,
+  nameList,
+} from '../summary.ts'
 import { drawSpark } from './chart.js'
 import { html, type Markup, NOTHING, raw, showNothing, toMarkup } from './markup.ts'
 
@@ -66,10 +70,7 @@ export function indexMoves(report: Report): MovesOf {
 
 const LAST = 1_000_000
 
-/**
- * Indexes in `Report.series` of the rows: the best ranks first, then what is not in the top, then what was
- * not measured.
- */
+/** Indexes in `Report.series`: the best ranks first, then what is not in the top, then not measured. */
 export function listRows({ series, apps }: Report): number[] {
   const order = (index: number) => {
     const latest = series[index]?.points.at(-1) ?? NOTHING_DUE

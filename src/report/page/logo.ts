@@ -15,10 +15,7 @@ const LOGO_TYPES: Readonly<Record<string, string>> = {
 /** It is in every page. */
 const LARGEST_LOGO_BYTES = 200_000
 
-/**
- * A picture as the page holds it.
- * @throws ConfigurationError when it cannot be read, is too large, or is no picture
- */
+/** @throws ConfigurationError when it cannot be read, is too large, or is no picture */
 export async function readLogo(file: string): Promise<string> {
   const type = LOGO_TYPES[extname(file).toLowerCase()]
   if (type === undefined) {

@@ -1,6 +1,4 @@
-/**
- * What is read first: the summary in words, a few numbers, and who moved, into the top ten or out of it.
- */
+/** What is read first: the summary, a few numbers, and who moved, into the top ten or out of it. */
 
 import type { Shown } from '../../sections.ts'
 import { formatUsd } from '../../text/money.ts'
@@ -14,13 +12,15 @@ import {
   compareOver,
   describeBasis,
   describeMissing,
+  formatChange,
+  isBetter,
   isComparable,
+  isWorse,
   listParts,
   nameApp,
   shownChange,
   summarise,
 } from '../summary.ts'
-import { formatChange, isBetter, isWorse } from '../words.ts'
 import { nameKeyword, showSparkline } from './keywords.ts'
 import { html, type Markup, NOTHING, showNothing } from './markup.ts'
 import { showMore, toneOf } from './table.ts'

@@ -7,6 +7,7 @@ import type { Daily } from '../scope.ts'
 import { nameApp } from '../summary.ts'
 import { classOfApp, collectMarks, type Figure, showFigure } from './figure.ts'
 import { html, type Markup, NOTHING, showNothing } from './markup.ts'
+import { showTable } from './table.ts'
 
 export function showRatings(report: Report): Markup {
   const { ratings } = report
@@ -37,18 +38,15 @@ function ratingFigure(report: Report): Figure {
 }
 
 function showCounts(report: Report): Markup {
-  const rows = report.ratings.map(
-    (one) =>
-      html`<tr><th scope="row">${nameApp(report, one.app)}<small>${one.place}</small></th>
-${showGrowth(one.votes)}${showGrowth(hasReviews(one) ? one.reviews : [])}${showStars(report, one)}</tr>`,
-  )
-  const stars = [1, 2, 3, 4, 5].map((count) => html`<th scope="col">${count} ★</th>`)
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="Ratings and reviews by app">
-<table class="counts"><thead>
-<tr><th scope="col" rowspan="2">App</th><th scope="col" rowspan="2">Ratings</th>
-<th scope="col" rowspan="2">new</th><th scope="col" rowspan="2">Reviews</th>
-<th scope="col" rowspan="2">new</th><th scope="colgroup" colspan="5">Reviews written in these days</th></tr>
-<tr>${stars}</tr></thead><tbody>${rows}</tbody></table></div>`
+  const rows = report.ratings.map((one) => [
+    html`${nameApp(report, one.app)}<small>${one.place}</small>`,
+    ...listGrowth(one.votes),
+    ...listGrowth(hasReviews(one) ? one.reviews : []),
+    ...listStars(report, one),
+  ])
+  const heads = ['App', 'Ratings', 'New', 'Reviews', 'New', ...STARS.map((count) => `${count} ★`)]
+  return html`<p class="lead">Stars: reviews written in these days.</p>
+${showTable('Ratings and reviews by app', '', heads, rows)}`
 }
 
 /** Where a store gives one number for both it is that of the ratings. */
@@ -56,21 +54,19 @@ function hasReviews({ votes, reviews }: Ratings): boolean {
   return reviews.some((count, day) => count !== votes[day])
 }
 
-function showGrowth(counts: Daily<number | null>): Markup {
+function listGrowth(counts: Daily<number | null>): string[] {
   const known = counts.filter((count) => count !== null)
   const first = known[0]
   const last = known.at(-1)
-  if (first === undefined || last === undefined) return html`<td>–</td><td>–</td>`
-  return html`<td>${formatCount(last)}</td>
-<td>${last < first ? '−' : '+'}${formatCount(Math.abs(last - first))}</td>`
+  if (first === undefined || last === undefined) return ['–', '–']
+  return [formatCount(last), `${last < first ? '−' : '+'}${formatCount(Math.abs(last - first))}`]
 }
 
-function showStars(report: Report, { app }: Ratings): Markup[] {
+const STARS = [1, 2, 3, 4, 5]
+
+function listStars(report: Report, { app }: Ratings): string[] {
   const counted = report.reviewCounts.find((count) => count.app === app)?.stars
-  return Array.from(
-    { length: 5 },
-    (_, n) => html`<td>${counted === undefined ? '–' : formatCount(counted[n] ?? 0)}</td>`,
-  )
+  return STARS.map((_, n) => (counted === undefined ? '–' : formatCount(counted[n] ?? 0)))
 }
 
 /** By app and version, so that a release that broke something is seen at once. */

@@ -1,7 +1,4 @@
-/**
- * Visibility, share of voice and the distribution of ranks over time; the own apps by country and by tag, and
- * what is in both stores.
- */
+/** Visibility, share of voice and ranks over time; own apps by country and tag, and in both stores. */
 import { formatCount, formatDifference, formatPercent, STORE_NAMES } from '../../text/words.ts'
 import type { Report } from '../read.ts'
 import type { Segment } from '../read-market.ts'

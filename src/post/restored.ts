@@ -82,14 +82,15 @@ async function check(db: Database, client: AppDataClient, signal?: AbortSignal):
 
 /**
  * From the last charge, or the last comparison where that was before it, to the end of the list, by the clock
- * of the service.
+ * of the service. Where the clock was further ahead than it is, as on another server, it begins earlier.
  */
 export async function rangeSinceLastCharge(
   client: AppDataClient,
-  { lastChargeAt, checkedAt, now }: Pick<RestoreState, 'lastChargeAt' | 'checkedAt' | 'now'>,
+  { lastChargeAt, checkedAt, now, wasAheadMs, clockAt }: RestoreState,
 ): Promise<Range & { readonly lastCharge: Date }> {
   const { present, listedTo: to } = await client.readListEnd()
-  const aheadMs = present.getTime() - now.getTime()
+  const setBackMs = Math.max(0, wasAheadMs + present.getTime() - clockAt.getTime())
+  const aheadMs = present.getTime() - now.getTime() - setBackMs
   const oldestMs = to.getTime() - TAGS_KNOWN_DAYS * DAY_MS
   const chargeMs = lastChargeAt === null ? -Infinity : lastChargeAt.getTime() + aheadMs
   const checkMs = checkedAt === null ? Infinity : checkedAt.getTime() + aheadMs

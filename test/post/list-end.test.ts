@@ -131,6 +131,18 @@ describe('a copy that takes the place of a database which bought until a moment 
     assert.deepEqual(await readMoney(copy), { charge: 2400 })
     assert.equal(await readHold(copy), null)
   })
+
+  test('reads back what was bought while the clock was ahead, which the copy has not', async (t) => {
+    await setServiceClock(t, world, -1)
+    await work(world, await planPost(world, ['yoga']))
+    const copy = await copyAndBuy(t, 'run')
+    await setServiceClock(t, world, 0)
+    await copy.sql`
+      insert into account_usage (fetched_at, login, ahead_s, prices)
+      values (clock_timestamp() - interval '1 minute', 'sandbox', 3600, '[]')`
+    const options = { quietMs: 0, overdueAfterMs: 60_000, signal: t.signal }
+    assert.equal((await recoverForgottenTasks(copy, world.client, options)).recovered, 1)
+  })
 })
 
 test('a copy that was checked before is not kept waiting when its check is renewed', async (t) => {

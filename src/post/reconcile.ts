@@ -3,13 +3,7 @@
  * that are `unknown` (docs/protocol.md: The way of a post).
  */
 import type { Database, Transaction } from '../db/database.ts'
-import {
-  adoptOrphans,
-  type CreatedTask,
-  keepUncharged,
-  settleKnownPosts,
-  toListedIds,
-} from '../ledger/adopt.ts'
+import { adoptOrphans, keepUncharged, settleKnownPosts, toListedIds } from '../ledger/adopt.ts'
 import { correctIds } from '../ledger/correct-ids.ts'
 import { lockTasksOfPosts, withLedgerLock } from '../ledger/lock.ts'
 import { packTasks } from '../ledger/plan-tasks.ts'
@@ -24,14 +18,7 @@ import { logDuplicates } from '../ledger/task-failures.ts'
 import type { Logger } from '../log.ts'
 import type { AppDataClient } from '../service/client.ts'
 import { TIMINGS } from '../timings.ts'
-import {
-  type Range,
-  type ScanOptions,
-  scanTaskHistory,
-  TAGS_KNOWN_DAYS,
-  type TaskHistory,
-  toCreated,
-} from './task-history.ts'
+import { type ScanOptions, scanTaskHistory, TAGS_KNOWN_DAYS, toCreated } from './task-history.ts'
 
 export interface Swept {
   /** Posts whose answer is overdue, now unknown. */
@@ -97,7 +84,11 @@ export async function reconcileUnknownPosts(
   // What was posted after this is not listed yet: for the proof the scan ends there (docs/protocol.md: Where
   // the list ends).
   const scannedTo = new Date(unknown.to.getTime() - client.unlistedMs)
-  const { found: listedTasks, isComplete } = await scanUntilNow(client, unknown, options)
+  // The range goes by the service's clock, hours from the database's: it would be refused, or miss tasks.
+  const { present, listedTo } = await client.readListEnd()
+  const from = new Date(unknown.from.getTime() + present.getTime() - unknown.to.getTime())
+  const range = { from, to: listedTo }
+  const { found: listedTasks, isComplete } = await scanTaskHistory(client, range, toCreated, options)
   if (isComplete) await correctIds(db, listedTasks, options.log)
   const listed = isComplete ? toListedIds(listedTasks) : null
   const found = await keepUncharged(db.sql, listedTasks, ({ serviceId }) => serviceId)
@@ -112,19 +103,4 @@ export async function reconcileUnknownPosts(
   })
   if (reconciled.duplicates > 0) await logDuplicates(db.sql, options.log, found)
   return reconciled
-}
-
-/**
- * The range goes by the service's clock, hours from the database's: it would be refused, or miss tasks.
- * @param range by the clock of the database; `to` is its present
- */
-async function scanUntilNow(
-  client: AppDataClient,
-  range: Range,
-  { signal, waitsForLimit }: ScanOptions,
-): Promise<TaskHistory<CreatedTask>> {
-  const { present, listedTo } = await client.readListEnd()
-  const aheadMs = present.getTime() - range.to.getTime()
-  const from = new Date(range.from.getTime() + aheadMs)
-  return scanTaskHistory(client, { from, to: listedTo }, toCreated, { signal, waitsForLimit })
 }

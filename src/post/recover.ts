@@ -60,28 +60,23 @@ export async function recoverForgottenTasks(
   await advanceRecovery(db.sql, from)
   await waitUntilListed(client, options.signal)
   await settleUnknownPosts(db, client, options)
-  const total = { recovered: 0, duplicates: 0, netMicros: 0 }
-  // They have no charge, so each reading of the list finds them again.
-  const unreadable = new Set<string>()
+  const total: Total = { recovered: 0, duplicates: 0, netMicros: 0, unreadable: new Set() }
   let begin = from
   let newestMs = 0
   for (;;) {
     const { listedTo } = await client.readListEnd()
     const end = new Date(Math.min(listedTo.getTime(), begin.getTime() + PIECE_MS))
-    const piece = await recoverPiece(db, client, state.installation, { from: begin, to: end }, options)
-    total.recovered += piece.recovered
-    total.duplicates += piece.duplicates
-    total.netMicros += piece.netMicros
-    for (const id of piece.unreadable) unreadable.add(id)
+    const range = { from: begin, to: end }
+    const newest = await recoverPiece(db, client, state.installation, range, options, total)
     options.onProgress?.(end, total.recovered)
     // A time that was not asked for would be waited for.
-    newestMs = Math.max(newestMs, Math.min(piece.newestMs, end.getTime()))
+    newestMs = Math.max(newestMs, Math.min(newest, end.getTime()))
     const quietAtMs = newestMs + options.quietMs
     if (end < listedTo) begin = end
     else if (quietAtMs <= listedTo.getTime()) {
       await advanceRecovery(db.sql, null)
       await recordCheck(db)
-      return { from, to: end, ...total, unreadable: unreadable.size }
+      return { from, to: end, ...total, unreadable: total.unreadable.size }
     } else {
       const waitMs = quietAtMs - listedTo.getTime()
       const why = 'what another copy has sent until now may still arrive'
@@ -114,20 +109,20 @@ async function settleUnknownPosts(
   }
 }
 
-interface Piece extends Omit<RecoveredTasks, 'from' | 'to' | 'unreadable'> {
-  /** The ids at the service. */
-  readonly unreadable: readonly string[]
-  /** When the newest of the recovered tasks was posted, by the clock of the service; 0 without one. */
-  readonly newestMs: number
+type Total = Record<'recovered' | 'duplicates' | 'netMicros', number> & {
+  /** The ids at the service. They have no charge, so each reading of the list finds them again. */
+  readonly unreadable: Set<string>
 }
 
+/** @returns when the newest of its tasks was posted, by the clock of the service; 0 without one */
 async function recoverPiece(
   db: Database,
   client: AppDataClient,
   installation: string,
   range: Range,
   { overdueAfterMs, log, signal }: RecoverOptions,
-): Promise<Piece> {
+  total: Total,
+): Promise<number> {
   const [clock] = await db.sql<{ now: Date }[]>`select storerank_now() as now`
   const aheadMs = (await client.readServiceTime()).getTime() - (clock?.now.getTime() ?? 0)
   const keep = (row: TaskIdRow) => readOwnTask(row, installation, aheadMs)
@@ -135,8 +130,7 @@ async function recoverPiece(
   if (!isComplete) throw new UnavailableError(describeIncomplete(`from ${range.from.toISOString()} on`))
   const uncharged = await keepUncharged(db.sql, found, ({ serviceId }) => serviceId)
   const unknown = uncharged.sort((left, right) => left.postedAt.getTime() - right.postedAt.getTime())
-  const unreadable = await findUnreadable(db, unknown)
-  const total = { recovered: 0, duplicates: 0, netMicros: 0 }
+  for (const id of await findUnreadable(db, unknown)) total.unreadable.add(id)
   for (const slice of slicesOf(unknown, SLICE_TASKS)) {
     const { adopted, duplicates, netMicros } = await withLedgerLock(db, 'The recovery', async (tx) =>
       recoverTasks(tx, slice, overdueAfterMs),
@@ -146,8 +140,7 @@ async function recoverPiece(
     total.netMicros += netMicros
     if (duplicates > 0) await logDuplicates(db.sql, log, slice)
   }
-  const newestMs = (unknown.at(-1)?.postedAt.getTime() ?? -aheadMs) + aheadMs
-  return { ...total, unreadable, newestMs }
+  return (unknown.at(-1)?.postedAt.getTime() ?? -aheadMs) + aheadMs
 }
 
 function describeIncomplete(which: string): string {

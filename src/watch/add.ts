@@ -10,7 +10,7 @@ import { WATCHES } from './kinds.ts'
 import { loadPlaces, type Places } from './places.ts'
 import { appOf, splitList, storeOf } from './spellings.ts'
 import { Understanding } from './understand.ts'
-import { findOrAdd } from './upsert.ts'
+import { findOrAdd, upsert, withoutKnownApps } from './upsert.ts'
 
 export interface KeywordsToWatch {
   readonly keywords: readonly string[]
@@ -91,7 +91,12 @@ async function readInStore(
 ) {
   const project = wish.project ?? (await findProject(tx, store, appIds))
   if (wish.project === undefined) byDefault.add(`--project ${JSON.stringify(project)}`)
-  await addApps(tx, project, store, appIds)
+  const [, APP] = WATCHES
+  const apps = appIds.map((app_id) => ({
+    watch: APP,
+    cells: new Map(Object.entries({ project, store, app_id })),
+  }))
+  await upsert(tx, await withoutKnownApps(tx, apps))
   const usual = await findUsualPlace(tx, project, store)
   if (wish.location === undefined) byDefault.add(`--location ${JSON.stringify(usual.location)}`)
   const understanding = new Understanding(places, {
@@ -129,17 +134,6 @@ function chooseStores(
       `There is no store ${JSON.stringify(each)}: it is ios or android, or both as ios,android.`,
     )
   })
-}
-
-/** An app that the project has a row of, in whatever place, is ranked already. */
-async function addApps(tx: Transaction, project: string, store: Store, appIds: readonly string[]) {
-  for (const appId of appIds) {
-    await tx`
-      insert into app_watch (project, store, app_id) select ${project}, ${store}, ${appId}
-      where not exists (select from app_watch
-        where (project, store, app_id) = (${project}, ${store}, ${appId}))
-      on conflict do nothing`
-  }
 }
 
 /** A row that is there stays as it is. */

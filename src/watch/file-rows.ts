@@ -5,9 +5,9 @@
 import { pipeline, Readable } from 'node:stream'
 import { type Info, parse } from 'csv-parse'
 import { ConfigurationError } from '../errors.ts'
-import { fitRecord, type RefusedRow } from './fit-rows.ts'
 import { type Form, type FormContext, findForm, HEADER_WITHIN } from './form.ts'
 import type { Lacking, Understanding } from './understand.ts'
+import { fitRecord, type RefusedRow } from './understand.ts'
 
 /** A keyword, a note and fifty tags, each as long as it may be. */
 const LONGEST_ROW_BYTES = 262_144

@@ -3,9 +3,9 @@
  * them, and nothing counts them as measured.
  */
 import type { Transaction } from '../db/database.ts'
-import type { FileRow } from './fit-rows.ts'
 import { dayOf, rankOf } from './spellings.ts'
 import type { Tally } from './tally.ts'
+import type { FileRow } from './understand.ts'
 
 interface Given {
   readonly n: number

@@ -1,6 +1,7 @@
 /** What an import has come to: counts, refusals, and what is odd about what came in. */
-import type { FileRow, RefusedRow } from './fit-rows.ts'
+
 import type { Watch } from './kinds.ts'
+import type { FileRow, RefusedRow } from './understand.ts'
 
 export interface WatchCost {
   readonly dayMicros: number

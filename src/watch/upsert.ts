@@ -1,9 +1,9 @@
 /** The statements of an import: many rows of a file at once, each found again by the watch's own identity. */
 import type { Transaction } from '../db/database.ts'
 import { type Statement, sql } from '../db/sql.ts'
-import type { FileRow } from './fit-rows.ts'
 import { LISTS } from './kinds.ts'
 import { splitList } from './spellings.ts'
+import type { FileRow } from './understand.ts'
 
 type TableRow = Pick<FileRow, 'watch' | 'cells'>
 
@@ -13,7 +13,7 @@ interface Written {
 }
 
 /** Rows of one kind and the same columns. Returns those that were added or changed. */
-export function upsert(tx: Transaction, rows: readonly FileRow[]): Promise<readonly Written[]> {
+export function upsert(tx: Transaction, rows: readonly TableRow[]): Promise<readonly Written[]> {
   return insert(tx, rows, ({ watch, cells }) => {
     const given = watch.settings.filter((name) => cells.has(name))
     const of = (row: 'w' | 'excluded') => sql.identifiers(given.map((name) => `${row}.${name}`))
@@ -52,7 +52,7 @@ async function insert(tx: Transaction, rows: readonly TableRow[], onConflict: (r
 }
 
 /** Those of the apps of which their project has no row, in whatever place. */
-export async function withoutKnownApps(tx: Transaction, rows: readonly FileRow[]): Promise<FileRow[]> {
+export async function withoutKnownApps<Row extends TableRow>(tx: Transaction, rows: readonly Row[]) {
   const cells = (name: string) => rows.map((row) => row.cells.get(name) ?? '')
   const known = await tx<{ n: number }[]>`
     select i.n::int from unnest(${cells('project')}::text[], ${cells('store')}::text[],

@@ -1,12 +1,19 @@
-/** A plan in pieces reads the due slots of a piece for it, and not all that are left. */
+/**
+ * A plan in pieces reads the due slots of a piece for it, and not all that are left; what it decides takes
+ * time that grows with what is due, however many projects have budgets.
+ */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import postgres from 'postgres'
+import { disableNestedLoops } from '../../src/db/joins.ts'
 import { sql } from '../../src/db/sql.ts'
-import { openDueSlots } from '../../src/plan/due.ts'
+import { admission, readBudgets } from '../../src/plan/admission.ts'
+import { askedNow, openDueSlots } from '../../src/plan/due.ts'
 import { planDueTasks } from '../../src/plan/plan.ts'
+import { TIMINGS } from '../../src/timings.ts'
 import { createPlanning, type Planning } from '../support/planning.ts'
 
+const BUDGET = { maxDayMicros: 1_000_000_000, maxMonthMicros: null, maxRunMicros: null }
 const KEYWORDS = 2_000
 const PIECES = 20
 
@@ -53,10 +60,9 @@ test('the tasks of a piece follow one another in the order of urgency', async ()
     * interval '1 second'`
   await sql`update watch_period set priority = 2 where target_id % 100 = 0`
   let posts = 0
-  const budget = { maxDayMicros: 1_000_000_000, maxMonthMicros: null, maxRunMicros: null }
   await planDueTasks(
     { sql, ...db },
-    budget,
+    BUDGET,
     async (_, postIds) => {
       posts += postIds.length
     },
@@ -83,13 +89,12 @@ test('what a broken-off plan has left is planned by the next', async (t) => {
     'fitness',
     Array.from({ length: 300 }, (_, index) => `keyword ${index}`),
   )
-  const budget = { maxDayMicros: 1_000_000_000, maxMonthMicros: null, maxRunMicros: null }
   let pieces = 0
   const breakOff = async () => {
     pieces += 1
     if (pieces === 2) throw new Error('broken off')
   }
-  await assert.rejects(planDueTasks(planning.db, budget, breakOff, 100), /broken off/)
+  await assert.rejects(planDueTasks(planning.db, BUDGET, breakOff, 100), /broken off/)
   assert.equal((await planning.plan()).planned, 200)
 })
 
@@ -141,4 +146,60 @@ test('a session that planned on small tables reads none as a whole when they hav
   assert.equal(planned, KEYWORDS + 10)
   const read = (await countRead()) - before
   assert.ok(read <= KEYWORDS, `${read} rows were read by scans of whole tables`)
+})
+
+const PROJECTS = 300
+const KEYWORDS_EACH = 10
+const SLOTS = PROJECTS * KEYWORDS_EACH
+
+interface PlanNode {
+  readonly 'Actual Rows': number
+  readonly 'Actual Loops': number
+  readonly 'Rows Removed by Filter'?: number
+  readonly 'Rows Removed by Join Filter'?: number
+  readonly Plans?: readonly PlanNode[]
+}
+
+/** Rows that all nodes of a plan have looked at. */
+function countRows(node: PlanNode): number {
+  const rows =
+    node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Join Filter'] ?? 0)
+  return rows * node['Actual Loops'] + (node.Plans ?? []).reduce((sum, child) => sum + countRows(child), 0)
+}
+
+test('an asker of a slot is not compared with the budget of each project', async (t) => {
+  const planning = await createPlanning()
+  t.after(() => planning.drop())
+  await planning.setNow('2026-11-21 12:00+00')
+  await planning.db.sql`
+    insert into project (name, daily_usd) select 'project ' || n, 1000
+      from generate_series(1, ${PROJECTS}::int) n`
+  await planning.db.sql`
+    insert into keyword_watch (project, store, keyword, location_code, language_code)
+    select 'project ' || p, 'ios_store', 'keyword ' || p || ' ' || k, 2840, 'en'
+    from generate_series(1, ${PROJECTS}::int) p cross join generate_series(1, ${KEYWORDS_EACH}::int) k`
+  const rows = await planning.db.begin(async (tx) => {
+    await disableNestedLoops(tx)
+    const budgets = await readBudgets(tx, BUDGET, 0)
+    const [row] = await tx<{ 'QUERY PLAN': readonly { Plan: PlanNode }[] }[]>`
+      explain (analyze, timing off, format json) ${admission(askedNow(), budgets)}`
+    const plan = row?.['QUERY PLAN'][0]?.Plan
+    assert.ok(plan !== undefined)
+    return countRows(plan)
+  })
+  assert.equal((await planning.preview()).planned, SLOTS)
+  assert.ok(rows <= 60 * SLOTS, `${rows} rows for ${SLOTS} slots`)
+})
+
+test('a slot that more watches ask for than a transaction decides is planned alone', async (t) => {
+  const planning = await createPlanning()
+  t.after(() => planning.drop())
+  await planning.setNow('2026-11-21 12:00+00')
+  for (const project of ['a', 'b', 'c']) await planning.watch(project, ['yoga', 'run'])
+  const { planAskers } = TIMINGS
+  t.after(() => Object.assign(TIMINGS, { planAskers }))
+  Object.assign(TIMINGS, { planAskers: 2 })
+  assert.equal((await planning.plan()).planned, 2)
+  const [pieces] = await planning.db.sql`select count(distinct xmin::text)::int as pieces from task`
+  assert.equal(pieces?.pieces, 2)
 })

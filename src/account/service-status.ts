@@ -4,6 +4,7 @@
  * unknown or old stops nothing.
  */
 import type { Database, SqlRunner } from '../db/database.ts'
+import { sql } from '../db/sql.ts'
 import { StorerankError } from '../errors.ts'
 import { formatMinute } from '../instant.ts'
 import type { Logger } from '../log.ts'
@@ -72,13 +73,13 @@ export async function refreshServiceStatus(
 
 /** Replaces the recorded status. Returns what has changed; the first time, what is not ok. */
 async function recordStatus(
-  { sql }: Database,
+  db: Database,
   told: readonly Pick<ServiceStatus, 'api' | 'endpoint' | 'status'>[],
 ) {
-  return sql<Omit<ServiceStatus, 'checkedAt'>[]>`
+  return db.sql<Omit<ServiceStatus, 'checkedAt'>[]>`
     with told as (
-      select distinct on (api, endpoint) * from json_to_recordset(${JSON.stringify(told)}::text::json)
-        as t (api text, endpoint text, status text)
+      select distinct on (api, endpoint) *
+        from ${sql.rows('t', told, 'api text, endpoint text, status text')}
     ),
     gone as (
       delete from service_status s where not exists (select from told t where t.api = s.api

@@ -52,15 +52,16 @@ async function fillListed(tx: Transaction, slices: Iterable<readonly ListedTask[
   await tx`
     create temporary table audit_listed (service_id text primary key, posted_at timestamptz not null,
       is_done boolean not null, cost_micros bigint, tag text, task_id uuid, path text) on commit drop`
+  const columns =
+    'id text, postedAt timestamptz, isDone boolean, costMicros bigint, tag text, taskId uuid, url text'
   for (const slice of slices) {
-    await tx`
-      insert into audit_listed
-      select * from unnest(${slice.map((task) => task.id)}::text[],
-        ${slice.map((task) => task.datetimePosted.toISOString())}::timestamptz[],
-        ${slice.map((task) => String(task.datetimeDone !== null))}::text[]::boolean[],
-        ${slice.map((task) => task.costMicros)}::bigint[], ${slice.map((task) => task.tag)}::text[],
-        ${slice.map((task) => parseTag(task.tag)?.taskId ?? null)}::uuid[],
-          ${slice.map((task) => task.url)}::text[])`
+    const rows = slice.map(({ datetimePosted: postedAt, datetimeDone, ...task }) => ({
+      ...task,
+      postedAt,
+      isDone: datetimeDone !== null,
+      taskId: parseTag(task.tag)?.taskId,
+    }))
+    await tx`insert into audit_listed select * from ${sql.rows('l', rows, columns)}`
   }
   await tx`analyze audit_listed`
 }

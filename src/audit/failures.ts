@@ -2,6 +2,7 @@
  * Keeps what the service lists as failed of our own tasks; of a webhook's address, which is secret, the host.
  */
 import type { Database } from '../db/database.ts'
+import { sql } from '../db/sql.ts'
 import { RejectedError } from '../errors.ts'
 import type { AppDataClient } from '../service/client.ts'
 import { type FailedTask, MAX_FAILED_TASK_ROWS, MAX_IDS_PER_RESEND } from '../service/lists.ts'
@@ -62,21 +63,23 @@ async function recordSince(
   }
 }
 
+const FAILED =
+  'id text, function text, datetime timestamptz, errorCode int, errorMessage text, httpCode int, httpTime real'
+
 /** Only tasks with a charge are ours. A failure without a time gets that of its charge. */
 async function insertFailures(db: Database, failed: readonly FailedTask[]): Promise<number> {
+  const told = failed.map((failure) => ({
+    ...failure,
+    function: failure.function ?? '',
+    errorMessage: describeFailure(failure),
+  }))
   const rows = await db.sql`
     insert into service_failure (service_id, function, at, error_code, error_message, http_code, http_seconds)
-    select f.service_id, f.function, coalesce(f.at, booked.at), f.error_code, f.error_message, f.http_code,
-      f.http_seconds
-    from unnest(${failed.map((failure) => failure.id)}::text[],
-      ${failed.map((failure) => failure.function ?? '')}::text[],
-      ${failed.map((failure) => failure.datetime?.toISOString() ?? null)}::timestamptz[],
-      ${failed.map((failure) => failure.errorCode)}::int[], ${failed.map(describeFailure)}::text[],
-      ${failed.map((failure) => failure.httpCode)}::int[],
-        ${failed.map((failure) => failure.httpTime)}::real[]
-    ) as f (service_id, function, at, error_code, error_message, http_code, http_seconds)
+    select f.id, f.function, coalesce(f.datetime, booked.at), f.error_code, f.error_message, f.http_code,
+      f.http_time
+    from ${sql.rows('f', told, FAILED)}
     cross join lateral (
-      select min(c.at) as at from charge c where c.service_id = f.service_id
+      select min(c.at) as at from charge c where c.service_id = f.id
     ) booked
     where booked.at is not null
     on conflict do nothing

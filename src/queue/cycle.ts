@@ -94,7 +94,7 @@ export async function runCycle(
   const signal = AbortSignal.any([context.signal, wait.signal])
   // From here on something is bought: a database that is away for a while ends no run.
   const outstanding = await retryWhileDatabaseIsDown(
-    () => waitUntilDone(context, runner, parts, options, wait.signal),
+    () => waitUntil((seen) => isDone(seen, runner), context, jobs, wait.signal, options.onProgress),
     signal,
   )
   await retryWhileDatabaseIsDown(() => runStep('end', wait.signal), signal)
@@ -126,7 +126,7 @@ async function runPart(context: JobContext, part: Part, { onPhase, onTrouble }: 
     if (summary === BUSY) return
     const warning = warnOf?.(summary) ?? null
     if (warning !== null) onTrouble?.(warning)
-    if (part.enqueues === 'messages' && summary.channels !== 0) await waitForDeliveries(context)
+    if (part.enqueues === 'messages' && summary.channels !== 0) await waitForJobs(context, 'deliver')
   } catch (error) {
     if (!(error instanceof Error) || context.signal.aborted) throw error
     const told = (await forgive?.(error, context)) ?? null
@@ -136,22 +136,28 @@ async function runPart(context: JobContext, part: Part, { onPhase, onTrouble }: 
   }
 }
 
-/** Waits until the messages that are enqueued were tried, at most half a minute. */
-export async function waitForDeliveries({ queue, signal }: JobContext): Promise<void> {
+/** Waits until the jobs of posts and results were tried, or those of messages. */
+export async function waitForJobs(
+  { queue, signal }: JobContext,
+  name?: 'deliver',
+  mostMs = DELIVERY_LIMIT_MS,
+): Promise<void> {
   const startedMs = performance.now()
-  while (performance.now() - startedMs < DELIVERY_LIMIT_MS && (await queue.countOpen('deliver')) > 0) {
+  while (performance.now() - startedMs < mostMs && (await queue.countOpen(name)) > 0) {
     await sleep(LOOK_EVERY_MS, undefined, { signal })
   }
 }
 
-async function waitUntilDone(
+/** Runs the jobs of the steps `wait` and `collect` again and again, until it is so, or the time is over. */
+export async function waitUntil(
+  isSo: (outstanding: Outstanding) => boolean,
   context: JobContext,
-  runner: Runner,
-  parts: readonly Part[],
-  options: CycleOptions,
+  jobs: readonly Job[],
   over: AbortSignal,
+  onProgress: (outstanding: Outstanding) => void = () => {},
 ): Promise<Outstanding> {
   const { db, signal } = context
+  const parts = listParts(jobs)
   const runOrLog = createTrier(context)
   const startedMs = performance.now()
   const repeated = parts
@@ -163,10 +169,10 @@ async function waitUntilDone(
     for (;;) {
       const lookedMs = performance.now()
       const outstanding = await readOutstanding(db, context.settings.reconcileQuietMs)
-      options.onProgress(outstanding)
+      onProgress(outstanding)
       const nowMs = performance.now()
       const tookMs = nowMs - lookedMs
-      if (isDone(outstanding, runner) || over.aborted) return outstanding
+      if (isSo(outstanding) || over.aborted) return outstanding
       if (nowMs >= schemaAtMs) {
         await refuseNewerSchema(db)
         await endStuckSessions(db.sql)

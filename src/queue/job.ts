@@ -6,6 +6,7 @@ import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import type { Database } from '../db/database.ts'
 import { oneRow } from '../db/one-row.ts'
+import { sql } from '../db/sql.ts'
 import { startDeadline } from '../deadline.ts'
 import { StorerankError } from '../errors.ts'
 import type { AppDataClient } from '../service/client.ts'
@@ -135,9 +136,7 @@ export async function recordMissedSlots(
   if (missed.length === 0) return
   await db.sql`
     insert into job_run (job, slot, state, error)
-    select ${job}, slot, 'missed', reason from unnest(
-      ${missed.map(({ slot }) => slot)}::timestamptz[], ${missed.map(({ reason }) => reason)}::text[]
-    ) as m (slot, reason)
+    select ${job}, slot, 'missed', reason from ${sql.rows('m', missed, 'slot timestamptz, reason text')}
     on conflict do nothing`
 }
 

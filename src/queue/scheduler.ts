@@ -171,7 +171,8 @@ function isMinuteOfRepeats(before: Date, now: Date): boolean {
   return minute > beginOfMinute(before) && minute.getUTCMinutes() % REPEAT_FAILED_EVERY_MINUTES === 0
 }
 
-async function readClock(db: Database): Promise<Date> {
+/** By the clock of the database. */
+export async function readClock(db: Database): Promise<Date> {
   const row = oneRow(await db.sql<{ now: Date }[]>`select clock_timestamp() as now`)
   return row.now
 }

@@ -1,7 +1,7 @@
 /** What was bought since a backup, read back after a restore. */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { findJob } from '../../../jobs/index.ts'
 import type { Database } from '../../db/database.ts'
+import { startDeadline } from '../../deadline.ts'
 import { ConfigurationError } from '../../errors.ts'
 import { formatInstant } from '../../instant.ts'
 import {
@@ -12,9 +12,10 @@ import {
 } from '../../ledger/restored.ts'
 import { type RecoveredTasks, type RecoverOptions, recoverForgottenTasks } from '../../post/recover.ts'
 import { describeInstallation, rangeSinceLastCharge, readInstallations } from '../../post/restored.ts'
-import { readOutstanding } from '../../queue/cycle.ts'
-import { BUSY, executeJob, type JobContext } from '../../queue/job.ts'
+import { type Outstanding, waitUntil } from '../../queue/cycle.ts'
+import { executeJob, type JobContext } from '../../queue/job.ts'
 import { startRunner } from '../../queue/runner.ts'
+import { readClock } from '../../queue/scheduler.ts'
 import { readFailedSince } from '../../report/status.ts'
 import { formatUsd } from '../../text/money.ts'
 import { formatCount } from '../../text/words.ts'
@@ -27,8 +28,6 @@ import { confirm, tell } from '../tell.ts'
 import { service } from '../work-session.ts'
 
 const DEFAULT_WAIT_MS = 60 * 60_000
-const LOOK_EVERY_MS = 200
-const COLLECT_EVERY_MS = 5_000
 const DAY_MS = 86_400_000
 
 export const recover = command({
@@ -49,8 +48,7 @@ export const recover = command({
     if (apart) return { parts: [await leaveOthers(db, yes, context)] }
     const other = await chooseInstallation(job, installation)
     if (other !== undefined) tell(context, `This database takes the place of ${other}.`)
-    const [clock] = await db.sql<{ now: Date }[]>`select clock_timestamp() as now`
-    const began = clock?.now ?? new Date()
+    const began = await readClock(db)
     tell(
       context,
       'Nothing is posted from this database until all is read; runners of `start` wait, and go on by ' +
@@ -151,19 +149,10 @@ async function runLocked(
 /** Fetches until nothing is awaited, or the time is over. Returns how many results are not there yet. */
 async function fetchResults(context: JobContext, waitMs: number): Promise<number> {
   await startRunner(context, [], 'results')
-  const startedMs = performance.now()
-  let collectAtMs = startedMs
-  for (;;) {
-    const { posted } = await readOutstanding(context.db, context.settings.reconcileQuietMs)
-    const nowMs = performance.now()
-    if (posted === 0 || nowMs - startedMs > waitMs) return posted
-    if (nowMs >= collectAtMs) {
-      const summary = await executeJob(context, findJob('collect'))
-      const isMoving = summary !== BUSY && Number(summary.handedOut) + Number(summary.overdue) > 0
-      collectAtMs = performance.now() + (isMoving ? LOOK_EVERY_MS : COLLECT_EVERY_MS)
-    }
-    await sleep(LOOK_EVERY_MS, undefined, { signal: context.signal })
-  }
+  using wait = startDeadline(waitMs, 'The wait for results is over.')
+  const isFetched = ({ posted }: Outstanding) => posted === 0
+  const { posted } = await waitUntil(isFetched, context, [findJob('collect')], wait.signal)
+  return posted
 }
 
 async function describeRecovered(

@@ -1,12 +1,11 @@
 /** The whole cycle until nothing is outstanding, or the named jobs once. */
 import { resolve } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { findJob, JOBS } from '../../../jobs/index.ts'
 import { readWrongClock } from '../../ledger/lock.ts'
 import { countSendingPosts } from '../../ledger/release.ts'
 import { sendHeartbeat } from '../../monitor/heartbeat.ts'
 import { createMetrics, renderNoFigures } from '../../monitor/metrics.ts'
-import { type CycleResult, readOutstanding, runCycle, waitForDeliveries } from '../../queue/cycle.ts'
+import { type CycleResult, readOutstanding, runCycle, waitForJobs } from '../../queue/cycle.ts'
 import { BUSY, executeJob, type PhaseWords } from '../../queue/job.ts'
 import { startRunner } from '../../queue/runner.ts'
 import { describeSpentAccount, readBusinessTime } from '../../report/money.ts'
@@ -24,7 +23,6 @@ import { openWorkSession, type WorkSession } from '../work-session.ts'
 
 /** Normal priority takes minutes, up to 45 (docs/service.md: pace of completion). */
 const DEFAULT_WAIT_MS = 60 * 60_000
-const LOOK_EVERY_MS = 100
 const NAMES = JOBS.map(({ name }) => name).sort()
 
 const options = {
@@ -115,7 +113,7 @@ async function runJobs(
   session: WorkSession,
   names: readonly string[],
   waitMs: number,
-  { stdout, signal }: CommandContext,
+  { stdout }: CommandContext,
 ): Promise<Document> {
   const jobs = names.map(findJob)
   const enqueued = new Set(jobs.map(({ enqueues }) => enqueues))
@@ -130,11 +128,8 @@ async function runJobs(
     }
     stdout.write(`${job.name}: ${JSON.stringify(summary)}\n`)
   }
-  const deadlineMs = performance.now() + waitMs
-  while (posts && (await session.job.queue.countOpen()) > 0 && performance.now() < deadlineMs) {
-    await sleep(LOOK_EVERY_MS, undefined, { signal })
-  }
-  if (messages) await waitForDeliveries(session.job)
+  if (posts) await waitForJobs(session.job, undefined, waitMs)
+  if (messages) await waitForJobs(session.job, 'deliver')
   if (!posts) return { parts: [] }
   const outstanding = await readOutstanding(session.db, session.job.settings.reconcileQuietMs)
   return { parts: [], ...(await explainHeld(session, { refusal: runner?.refusal ?? null, outstanding })) }

@@ -142,17 +142,23 @@ export async function recordMissedSlots(
 
 /**
  * Enqueues (job, slot) once, ever: the unique row and the job are written in one transaction. When the run
- * before is still waiting or going on, the slot is recorded as missed.
+ * before is still waiting or going on, the slot is recorded as missed; one more run is then not needed.
  */
-export async function enqueueRun(db: Database, queue: Queue, job: string, slot: Date): Promise<void> {
+export async function enqueueRun(
+  db: Database,
+  queue: Queue,
+  job: string,
+  slot: Date,
+  isOneMore = false,
+): Promise<void> {
+  const isIt = sql`job = ${job} and slot = ${slot}`
   await db.begin(async (tx) => {
     const isNew =
       await tx`insert into job_run (job, slot) values (${job}, ${slot}) on conflict do nothing returning 1`
-    if (isNew.length === 0) return
-    if (await queue.enqueueJobRun(tx, job, slot)) return
-    await tx`
-      update job_run set state = 'missed', error = 'The run before it had not ended.' where job = ${job}
-        and slot = ${slot}`
+    if (isNew.length === 0 || (await queue.enqueueJobRun(tx, job, slot))) return
+    if (isOneMore) await tx`delete from job_run where ${isIt}`
+    else
+      await tx`update job_run set state = 'missed', error = 'The run before it had not ended.' where ${isIt}`
   })
 }
 
@@ -166,14 +172,6 @@ export async function endLostRuns(db: Database): Promise<number> {
       error = 'Its process was killed in the middle of it.'
     where state = 'running' and started_at < clock_timestamp() - interval '1 day'`
   return lost.count
-}
-
-/** Enqueues one more run under a slot of its own, unless one is waiting or going on. */
-export async function enqueueAgain(db: Database, queue: Queue, job: string, slot: Date): Promise<void> {
-  await db.begin(async (tx) => {
-    if (!(await queue.enqueueJobRun(tx, job, slot))) return
-    await tx`insert into job_run (job, slot) values (${job}, ${slot}) on conflict do nothing`
-  })
 }
 
 async function startRun(context: JobContext, job: Job, scheduled?: Date): Promise<Date> {

@@ -3,7 +3,6 @@
  * tables carry the truth, so a lost job is only enqueued again, and a job that comes twice finds nothing to
  * do.
  */
-import { createHash } from 'node:crypto'
 import { type JobWithMetadata, PgBoss } from 'pg-boss'
 import type { Logger } from 'pino'
 import { pgOptions, TCP_KEEPALIVE, toStartupOptions, WRITER_SETTINGS } from '../db/connection.ts'
@@ -116,7 +115,7 @@ export async function openQueue(url: string, log: Logger) {
     /** False when a run of that job is waiting or going on. */
     enqueueJobRun: async (tx: Transaction, job: string, slot: Date): Promise<boolean> => {
       const data = { job, slot: slot.toISOString() }
-      return (await boss.send('job', data, { id: idOfRun(data), singletonKey: job, db: within(tx) })) !== null
+      return (await boss.send('job', data, { singletonKey: job, db: within(tx) })) !== null
     },
     /** Handlers of one queue, `concurrency` at once in this process. */
     work: <Name extends QueueName>(name: Name, concurrency: number, handler: QueueHandler<Name>) =>
@@ -223,11 +222,6 @@ async function startBoss(boss: PgBoss): Promise<void> {
     if ((error as { code?: string }).code !== '23505') throw error
     await boss.start()
   }
-}
-
-/** Of job and slot alone, so that whoever enqueues the same run enqueues the same row. */
-function idOfRun({ job, slot }: QueueData['job']): string {
-  return createHash('sha256').update(`${job} ${slot}`).digest('hex').slice(0, 32)
 }
 
 /** Lets pg-boss write inside our transaction. */

@@ -11,7 +11,7 @@ import { refuseNewerSchema } from '../db/migrate.ts'
 import { oneRow } from '../db/one-row.ts'
 import { ConfigurationError } from '../errors.ts'
 import { endLeasesOfFuture } from '../ledger/hand-out.ts'
-import { enqueueAgain, enqueueRun, type Job, type JobContext, recordMissedSlots } from './job.ts'
+import { enqueueRun, type Job, type JobContext, recordMissedSlots } from './job.ts'
 
 const MINUTE_MS = 60_000
 /** Longer than the rarest schedule: a month. */
@@ -152,7 +152,7 @@ function createLook(context: JobContext, jobs: readonly Job[], readNow: (db: Dat
       await recordMissedSlots(db, job.name, missed)
       if (due !== null) await enqueueRun(db, queue, job.name, due)
       else if (latest?.hasFailed && job.catchUp === 'latest')
-        await enqueueAgain(db, queue, job.name, beginOfMinute(now))
+        await enqueueRun(db, queue, job.name, beginOfMinute(now), true)
     }
     before = now
     // Not at all when the next minute has begun meanwhile.

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { pino } from 'pino'
 import { openDatabase } from '../../src/db/database.ts'
-import { enqueueAgain } from '../../src/queue/job.ts'
+import { enqueueRun } from '../../src/queue/job.ts'
 import { openQueue } from '../../src/queue/queue.ts'
 import { startSandbox } from '../../src/sandbox/server.ts'
 import { startPostgres } from '../crash/servers.ts'
@@ -28,7 +28,7 @@ test('start says one sentence of each loss of its database, and goes on when it 
   const queue = await openQueue(server.url, pino({ level: 'silent' }))
   t.after(() => queue.stop(0))
 
-  const enqueue = () => enqueueAgain(db, queue, 'collect', new Date())
+  const enqueue = () => enqueueRun(db, queue, 'collect', new Date(), true)
   const isCollected = async () => {
     const [row] = await db.sql<{ open: number }[]>`
       select count(*) filter (where state in ('waiting', 'running')) as open from job_run

@@ -8,7 +8,7 @@ import { createServer } from 'node:net'
 import { test } from 'node:test'
 import { pino } from 'pino'
 import { openDatabase } from '../../src/db/database.ts'
-import { enqueueAgain } from '../../src/queue/job.ts'
+import { enqueueRun } from '../../src/queue/job.ts'
 import { openQueue } from '../../src/queue/queue.ts'
 import { startSandbox } from '../../src/sandbox/server.ts'
 import { startPostgres } from '../crash/servers.ts'
@@ -49,7 +49,7 @@ test('what is taken away is told where an operator looks, and all is well when i
     return { status: response.status, text: await response.text() }
   }
   const wake = async (...jobs: string[]) => {
-    for (const job of jobs) await enqueueAgain(db, queue, job, new Date())
+    for (const job of jobs) await enqueueRun(db, queue, job, new Date(), true)
   }
   const check = () => callCommand(['status', '--check'], { env })
   /** Each row as text: what it is about, its kind and its sentence. */

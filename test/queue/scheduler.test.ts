@@ -43,22 +43,6 @@ describe('a slot', () => {
     assert.deepEqual(await queuedSlots('once'), [])
   })
 
-  test('has a job whose id follows from its job and its instant', async () => {
-    const { context } = await world.openRunner()
-    const idOf = async (job: string, slot: string) => {
-      await world.db.sql`truncate job_run`
-      await world.db.sql`delete from pgboss.job where name = 'job'`
-      await enqueueRun(world.db, context.queue, job, instant(slot))
-      const [row] = await world.db.sql<{ id: string }[]>`select id from pgboss.job where name = 'job'`
-      return row?.id
-    }
-    const id = await idOf('a', '03:00:00')
-    assert.equal(await idOf('a', '03:00:00'), id)
-    assert.notEqual(await idOf('b', '03:00:00'), id)
-    assert.notEqual(await idOf('a', '03:01:00'), id)
-    await world.db.sql`delete from pgboss.job where name = 'job'`
-  })
-
   test('is recorded as missed while the run before it waits', async () => {
     const { context } = await world.openRunner()
     await enqueueRun(world.db, context.queue, 'slow', new Date('2026-11-21T03:00:00Z'))
@@ -71,6 +55,8 @@ describe('a slot', () => {
         { state: 'missed', error: 'The run before it had not ended.' },
       ],
     )
+    await enqueueRun(world.db, context.queue, 'slow', new Date('2026-11-21T05:00:00Z'), true)
+    assert.equal((await world.db.sql`select from job_run where job = 'slow'`).count, 2)
     assert.equal((await queuedSlots('slow')).length, 1)
   })
 })

@@ -14,7 +14,7 @@ import { type Database, openDatabase } from '../../src/db/database.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { retryWhileDatabaseIsDown, saysOutage } from '../../src/db/outage.ts'
 import { readOutstanding } from '../../src/queue/cycle.ts'
-import { enqueueAgain } from '../../src/queue/job.ts'
+import { enqueueRun } from '../../src/queue/job.ts'
 import { openQueue, type Queue } from '../../src/queue/queue.ts'
 import {
   drawPostbackUrl,
@@ -310,7 +310,7 @@ async function liveOneDay(world: World, day: number): Promise<DayReport> {
 
 /** As the scheduler of a runner enqueues it, which looks once a minute. */
 async function wake({ db, queue }: World, job: string): Promise<void> {
-  await enqueueAgain(db, queue, job, await readClock(db)).catch((error) => {
+  await enqueueRun(db, queue, job, await readClock(db), true).catch((error) => {
     // The database restarts.
     if (!saysOutage(error)) throw error
   })

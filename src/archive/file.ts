@@ -9,7 +9,7 @@ import { basename, dirname, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { asyncBufferFromFile, type FileMetaData, parquetMetadataAsync, parquetReadObjects } from 'hyparquet'
 import { ConfigurationError } from '../errors.ts'
-import { PARSERS, ParquetFile, valueParser } from '../report/export/parquet.ts'
+import { openParquet, PARSERS, valueParser } from '../report/export/parquet.ts'
 import { openSource } from '../report/export/source.ts'
 import { whyNot } from '../trouble.ts'
 
@@ -41,7 +41,7 @@ export async function writeArchive(file: string, query: FileQuery): Promise<numb
 
 async function writeDraft(draft: string, { url, query, signal }: FileQuery): Promise<void> {
   await using source = await openSource(url, query, { signal })
-  const parquet = new ParquetFile(source.columns, true)
+  const parquet = openParquet(source.columns, true)
   await using handle = await open(draft, 'wx', 0o644)
   for await (const batch of source.batches) await handle.writeFile(parquet.add(batch))
   await handle.writeFile(parquet.end())

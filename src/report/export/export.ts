@@ -1,7 +1,7 @@
 /** A source in the bytes of a format, batch by batch: nothing is held but what is being written. */
 import { stringify } from 'csv-stringify/sync'
 import { escapeFormula } from '../../watch/spellings.ts'
-import { ParquetFile } from './parquet.ts'
+import { openParquet } from './parquet.ts'
 import { type Cells, type Column, openSource } from './source.ts'
 
 export const EXPORT_FORMATS = ['csv', 'jsonl', 'parquet'] as const
@@ -51,10 +51,7 @@ interface Encoder {
 const ENCODERS: Readonly<Record<ExportFormat, (columns: readonly Column[]) => Encoder>> = {
   csv: (columns) => ({ head: csvHead(columns), add: (batch) => csvRows(columns, batch) }),
   jsonl: () => ({ add: (batch) => batch.map(([line]) => `${escapeControls(line ?? '')}\n`).join('') }),
-  parquet: (columns) => {
-    const file = new ParquetFile(columns)
-    return { add: (batch) => file.add(batch), end: () => file.end() }
-  },
+  parquet: (columns) => openParquet(columns),
 }
 
 /** JSON leaves DEL and the C1 controls as they are, and a terminal obeys some of them. */

@@ -64,60 +64,45 @@ function timestamp(isAdjustedToUTC: boolean): ColumnType {
   return { element, parse: parseInstant }
 }
 
-export class ParquetFile {
-  readonly #columns: readonly (Column & ColumnType)[]
-  readonly #bytes = new ByteWriter()
-  readonly #writer: ParquetWriter
-  #rows: Cells[] = []
-  #letters = 0
-
-  /** @param hasLists whether arrays are lists, and not text */
-  constructor(columns: readonly Column[], hasLists = false) {
-    this.#columns = columns.map((column) => ({ ...column, ...typeOf(column, hasLists) }))
-    this.#writer = new ParquetWriter({
-      writer: this.#bytes,
-      schema: [{ name: 'root', num_children: columns.length }, ...this.#columns.flatMap(describeColumn)],
-      createdBy: 'storerank',
-    })
+/**
+ * A file: `add` takes rows and gives the bytes that they complete, if any, and `end` the rest.
+ * @param hasLists whether arrays are lists, and not text
+ */
+export function openParquet(columns: readonly Column[], hasLists = false) {
+  const typed = columns.map((column) => ({ ...column, ...typeOf(column, hasLists) }))
+  const bytes = new ByteWriter()
+  const schema = [{ name: 'root', num_children: columns.length }, ...typed.flatMap(describeColumn)]
+  const file = new ParquetWriter({ writer: bytes, schema, createdBy: 'storerank' })
+  let rows: Cells[] = []
+  let letters = 0
+  const writeGroup = () => {
+    const columnData = typed.map(({ name, parse }, n) => ({
+      name,
+      data: rows.map((row) => (row[n] == null ? null : parse(row[n]))),
+    }))
+    file.write({ columnData, rowGroupSize: rows.length })
+    rows = []
+    letters = 0
   }
-
-  /** Takes rows, and gives the bytes of the file that they complete, if any. */
-  add(rows: readonly Cells[]): Uint8Array {
-    for (const row of rows) {
-      this.#rows.push(row)
-      for (const cell of row) this.#letters += CELL_LETTERS + (cell?.length ?? 0)
-      if (this.#rows.length >= GROUP_ROWS || this.#letters >= GROUP_LETTERS) this.#writeGroup()
-    }
-    return this.#take()
+  const take = () => {
+    const taken = bytes.getBytes().slice()
+    bytes.index = 0
+    return taken
   }
-
-  /** The rest of the file. */
-  end(): Uint8Array {
-    if (this.#rows.length > 0) this.#writeGroup()
-    this.#writer.finish()
-    return this.#take()
-  }
-
-  #writeGroup(): void {
-    const rows = this.#rows
-    this.#writer.write({
-      columnData: this.#columns.map(({ name, parse }, n) => ({
-        name,
-        data: rows.map((row) => {
-          const cell = row[n] ?? null
-          return cell === null ? null : parse(cell)
-        }),
-      })),
-      rowGroupSize: rows.length,
-    })
-    this.#rows = []
-    this.#letters = 0
-  }
-
-  #take(): Uint8Array {
-    const bytes = this.#bytes.getBytes().slice()
-    this.#bytes.index = 0
-    return bytes
+  return {
+    add(batch: readonly Cells[]): Uint8Array {
+      for (const row of batch) {
+        rows.push(row)
+        for (const cell of row) letters += CELL_LETTERS + (cell?.length ?? 0)
+        if (rows.length >= GROUP_ROWS || letters >= GROUP_LETTERS) writeGroup()
+      }
+      return take()
+    },
+    end(): Uint8Array {
+      if (rows.length > 0) writeGroup()
+      file.finish()
+      return take()
+    },
   }
 }
 

@@ -1,5 +1,4 @@
-import { readAlertProjects } from '../src/alerts/evaluate.ts'
-import { runAlerts } from '../src/alerts/run.ts'
+import { readAlertProjects, runAlerts } from '../src/alerts/run.ts'
 import { forgiveKnown, type Job } from '../src/queue/job.ts'
 
 export const alerts: Job = {

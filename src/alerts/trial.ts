@@ -6,8 +6,8 @@
 import type { Database, Transaction } from '../db/database.ts'
 import { sql } from '../db/sql.ts'
 import { applyCooldowns, type Line, toLines } from './content.ts'
-import { type AlertProject, evaluateSlot, readAlertProjects } from './evaluate.ts'
 import { type EventRow, readEvents } from './event.ts'
+import { type AlertProject, evaluateSlot, readAlertProjects } from './run.ts'
 
 export interface TrialDay {
   readonly project: string

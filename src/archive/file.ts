@@ -9,8 +9,8 @@ import { basename, dirname, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { asyncBufferFromFile, type FileMetaData, parquetMetadataAsync, parquetReadObjects } from 'hyparquet'
 import { ConfigurationError } from '../errors.ts'
+import { openSource } from '../report/export/export.ts'
 import { openParquet, PARSERS, valueParser } from '../report/export/parquet.ts'
-import { openSource } from '../report/export/source.ts'
 import { whyNot } from '../trouble.ts'
 
 export interface FileQuery {

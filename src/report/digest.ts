@@ -6,13 +6,12 @@ import type { Report } from './read.ts'
 import type { Move } from './read-changes.ts'
 import {
   compareOver,
+  compareStanding,
   headlineOf,
   isBetter,
   isComparable,
   isWorse,
-  listParts,
   nameApp,
-  shownChange,
   summarise,
 } from './summary.ts'
 
@@ -91,26 +90,27 @@ function showMove(report: Report, { list, app, before, after, movement, change, 
 }
 
 function showVisibility(report: Report) {
-  const { changes } = compareOver(report, WEEK_DAYS)
-  return report.standings.flatMap(({ app, visibility, measuredPercent }) => {
+  return report.standings.flatMap((standing) => {
+    const { app, visibility } = standing
     if (app === null) return []
-    const found = changes.find((each) => each.app === app)
-    const { visibility: points = null, compared = 0, due = 0 } = found ?? {}
     const { store = '', role = '' } = report.apps[app] ?? {}
-    const parts = points === null ? [] : listParts(report, points)
+    const stand = compareStanding(report, standing, 'visibility', WEEK_DAYS)
     return [
       {
         app: nameApp(report, app),
         ...{ store, role },
         /** Null where less than four fifths of the last day were measured. */
-        percent: visibility.at(-1) ?? null,
+        percent: stand.now,
         /** In points as both ends are shown, over the keywords measured on both days; null where none is. */
-        changeInWeek: points === null ? null : shownChange(points),
+        changeInWeek: stand.points,
         /** How many these are, of those that were due on both days. */
-        ...{ compared, due },
+        ...{ compared: stand.compared, due: stand.due },
         /** The keywords that made the change, in points; of own apps. Null for all the others together. */
-        parts: parts.map(({ name, list, points }) => ({ keyword: list === null ? null : name, points })),
-        measuredPercent: measuredPercent.at(-1) ?? null,
+        parts: stand.parts.map(({ name, list, points }) => ({
+          keyword: list === null ? null : name,
+          points,
+        })),
+        measuredPercent: stand.measured,
         course: visibility,
       },
     ]

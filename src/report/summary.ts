@@ -22,7 +22,7 @@ import {
   OVERTAKING_DAYS,
   type StandingChange,
 } from './read-changes.ts'
-import type { RankSeries } from './read-ranks.ts'
+import type { RankSeries, Standing } from './read-ranks.ts'
 import { type Daily, type Span, TOP } from './scope.ts'
 
 /** A day of which less than this share was measured is told. */
@@ -100,34 +100,43 @@ export function headlineOf(report: Report): string {
   return describeMoves(compareOver(report, 1).moves)
 }
 
-function describeVisibility(report: Report, comparison: Comparison): string[] {
+/** How an app stands on the last day, and against `span` days before; null where nothing can be compared. */
+export function compareStanding(report: Report, standing: Standing, of: 'visibility' | 'share', span: Span) {
+  const now = standing[of].at(-1) ?? null
+  const change = compareOver(report, span).changes.find(({ app }) => app === standing.app)
+  const difference = change?.[of] ?? null
+  const { compared = 0, due = 0 } = change ?? {}
+  return {
+    ...{ now, compared, due, measured: standing.measuredPercent.at(-1) ?? null },
+    points: difference === null ? null : shownChange(difference),
+    basis: difference === null || now === null ? '' : describeBasis({ compared, due }, difference, now),
+    parts: difference === null ? [] : listParts(report, difference),
+  }
+}
+
+function describeVisibility(report: Report, { span }: Comparison): string[] {
   return report.standings.flatMap((standing) => {
-    const { app, visibility, measuredPercent } = standing
-    const measured = measuredPercent.at(-1) ?? null
-    if (app === null || report.apps[app]?.role !== 'own' || measured === null) return []
+    const { app, share } = standing
+    if (app === null || report.apps[app]?.role !== 'own') return []
+    const { now, measured, ...change } = compareStanding(report, standing, 'visibility', span)
+    if (measured === null) return []
     const name = beforeNumber(nameApp(report, app))
-    const now = visibility.at(-1) ?? null
     if (now === null) return [`${name}: only ${formatPercent(measured)} measured.`]
-    const share = `its share of voice ${formatPercent(standing.share.at(-1))}`
     const incomplete = measured < 100 ? `, with ${formatPercent(measured)} measured` : ''
-    const change = comparison.changes.find((each) => each.app === app)
-    const points = change === undefined ? '' : describeChange(report, change, now, comparison.span)
-    return [[`${name}: ${formatPercent(now)}${incomplete}; ${share}.`, points].filter(Boolean).join(' ')]
+    const voice = `its share of voice ${formatPercent(share.at(-1))}.`
+    return [`${name}: ${formatPercent(now)}${incomplete}; ${voice}${describeChange(change, span)}`]
   })
 }
 
-/**
- * `−0.4 points in 7 days, 5.8 % to 5.4 % on the 5 of 7 keywords measured on both days: yoga
- * (iOS US) −0.3, the rest −0.1.`
- */
-function describeChange(report: Report, change: StandingChange, now: number, span: Span): string {
-  const { visibility } = change
-  if (visibility === null) return ''
-  const basis = describeBasis(change, visibility, now)
+type Change = Pick<ReturnType<typeof compareStanding>, 'points' | 'basis' | 'parts'>
+
+/** ` −0.4 points in 7 days, 5.8 % to 5.4 % on …: yoga (iOS US) −0.3, the rest −0.1.` */
+function describeChange({ points, basis, parts }: Change, span: Span): string {
+  if (points === null) return ''
   const time = span === 1 ? 'one day' : `${span} days`
-  const points = `${formatDifference(shownChange(visibility))} points in ${time}`
-  const parts = listParts(report, visibility).map(({ name, points }) => `${name} ${formatDifference(points)}`)
-  return `${points}${basis === '' ? '' : `, ${basis}`}${parts.length === 0 ? '' : `: ${parts.join(', ')}`}.`
+  const made = parts.map((part) => `${part.name} ${formatDifference(part.points)}`).join(', ')
+  const told = [` ${formatDifference(points)} points in ${time}`, basis].filter(Boolean).join(', ')
+  return `${told}${made === '' ? '' : `: ${made}`}.`
 }
 
 /** Of both ends as they are shown: nobody is to find that it does not fit them. */

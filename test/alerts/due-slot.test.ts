@@ -1,7 +1,7 @@
 /** Whether a collection is over is asked of the tasks that are open, and not of all that there ever were. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readDueSlot } from '../../src/alerts/evaluate.ts'
+import { readDueSlot } from '../../src/alerts/run.ts'
 import { lasting } from '../support/lasting.ts'
 import { createPlanning } from '../support/planning.ts'
 

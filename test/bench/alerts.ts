@@ -3,8 +3,7 @@
  * that speaks of ranks. A day's results are stored in batches, as collecting stores them, and then all rules
  * are looked at; of each look the cheapest of three counts, and each is rolled back.
  */
-import { evaluateSlot, readAlertProjects, readDueSlot } from '../../src/alerts/evaluate.ts'
-import { gatherMessages } from '../../src/alerts/run.ts'
+import { evaluateSlot, gatherMessages, readAlertProjects, readDueSlot } from '../../src/alerts/run.ts'
 import { analyzeGrownTables } from '../../src/db/analyze.ts'
 import type { Database, Transaction } from '../../src/db/database.ts'
 import { atMost, type Figure, type Measured, plain } from './bars.ts'

@@ -2,7 +2,7 @@
  * One project's watches, history and rules, and what the rules find in what was stored since the last look.
  */
 
-import { evaluateService, evaluateSlot, readAlertProjects, readDueSlot } from '../../src/alerts/evaluate.ts'
+import { evaluateService, evaluateSlot, readAlertProjects, readDueSlot } from '../../src/alerts/run.ts'
 import type { Transaction } from '../../src/db/database.ts'
 import { createWatchlist, type Watchlist } from './watchlist.ts'
 

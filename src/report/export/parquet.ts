@@ -6,7 +6,7 @@
 import type { SchemaElement } from 'hyparquet'
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
 import { parse as parseArray } from 'postgres-array'
-import type { Cells, Column } from './source.ts'
+import type { Cells, Column } from '../../db/session.ts'
 
 /** A value as the file has it, and as hyparquet reads it with PARSERS. */
 export type Value = string | number | bigint | boolean | readonly (Value | null)[]

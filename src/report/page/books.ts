@@ -5,8 +5,7 @@ import { formatUsd } from '../../text/money.ts'
 import { formatCount, STORE_NAMES } from '../../text/words.ts'
 import type { Report } from '../read.ts'
 import { showFigure } from './figure.ts'
-import { html, type Markup, showDay, showNothing } from './markup.ts'
-import { type Part, showPart } from './table.ts'
+import { html, type Markup, type Part, showDay, showNothing, showPart } from './markup.ts'
 
 const MICROS_PER_USD = 1_000_000
 

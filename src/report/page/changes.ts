@@ -4,8 +4,7 @@ import { countOf, formatCount, formatDifference, roundToTenths } from '../../tex
 import type { Report } from '../read.ts'
 import { type Impact, type ListingChange, MOST_ANNOTATIONS } from '../read-store.ts'
 import { nameApp } from '../summary.ts'
-import { html, type Markup, NOTHING, showDay } from './markup.ts'
-import { showPart, toneOf } from './table.ts'
+import { html, type Markup, NOTHING, showDay, showPart, toneOf } from './markup.ts'
 
 const RELEASES_SHOWN = 60
 /** Longer texts are folded. */

@@ -10,20 +10,17 @@ import type { Standing } from '../read-ranks.ts'
 import { SPANS, type Span, TOP } from '../scope.ts'
 import {
   compareOver,
-  describeBasis,
+  compareStanding,
   describeMissing,
   formatChange,
   isBetter,
   isComparable,
   isWorse,
-  listParts,
   nameApp,
-  shownChange,
   summarise,
 } from '../summary.ts'
 import { nameKeyword, showSparkline } from './keywords.ts'
-import { html, type Markup, NOTHING, showNothing } from './markup.ts'
-import { showMore, toneOf } from './table.ts'
+import { html, type Markup, NOTHING, showMore, showNothing, toneOf } from './markup.ts'
 
 const MOVERS_SHOWN = 12
 const WEEK_DAYS = 7
@@ -57,7 +54,7 @@ interface Tile {
   readonly tone: 'good' | 'bad' | ''
   /** What the change is of, and the keywords that made it. */
   readonly basis?: string
-  readonly parts?: ReturnType<typeof listParts>
+  readonly parts?: ReturnType<typeof compareStanding>['parts']
 }
 
 function listTiles(report: Report, shown: Shown): Tile[] {
@@ -79,23 +76,12 @@ function listTiles(report: Report, shown: Shown): Tile[] {
 }
 
 function tileOfPercent(report: Report, name: string, standing: Standing, of: 'visibility' | 'share'): Tile {
-  const now = standing[of].at(-1) ?? null
-  const measured = formatPercent(standing.measuredPercent.at(-1))
-  if (now === null) return { name, value: '–', note: `only ${measured} measured`, tone: '' }
-  const value = formatPercent(now)
-  const { changes } = compareOver(report, WEEK_DAYS)
-  const change = changes.find(({ app }) => app === standing.app)
-  const difference = change?.[of] ?? null
-  if (change === undefined || difference === null)
-    return { name, value, note: 'not measured a week before', tone: '' }
-  return {
-    name,
-    value,
-    note: `${formatDifference(shownChange(difference))} points in a week`,
-    tone: toneOf(shownChange(difference), 0.05),
-    basis: describeBasis(change, difference, now),
-    parts: listParts(report, difference),
-  }
+  const { now, measured, points, basis, parts } = compareStanding(report, standing, of, WEEK_DAYS)
+  if (now === null) return { name, value: '–', note: `only ${formatPercent(measured)} measured`, tone: '' }
+  const tile = { name, value: formatPercent(now) }
+  if (points === null) return { ...tile, note: 'not measured a week before', tone: '' }
+  const note = `${formatDifference(points)} points in a week`
+  return { ...tile, note, tone: toneOf(points, 0.05), basis, parts }
 }
 
 /** Of keywords alone. What came in and what left are all that a change is made of. */

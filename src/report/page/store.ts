@@ -6,8 +6,7 @@ import type { Ratings, Review } from '../read-store.ts'
 import type { Daily } from '../scope.ts'
 import { nameApp } from '../summary.ts'
 import { classOfApp, collectMarks, type Figure, showFigure } from './figure.ts'
-import { html, type Markup, NOTHING, showNothing } from './markup.ts'
-import { showTable } from './table.ts'
+import { html, type Markup, NOTHING, showNothing, showTable } from './markup.ts'
 
 export function showRatings(report: Report): Markup {
   const { ratings } = report

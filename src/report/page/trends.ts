@@ -6,8 +6,7 @@ import { BANDS, type Standing } from '../read-ranks.ts'
 import type { Daily } from '../scope.ts'
 import { nameApp } from '../summary.ts'
 import { classOfApp, collectMarks, type Figure, type FigureLine, showFigure } from './figure.ts'
-import { html, type Markup, showNothing } from './markup.ts'
-import { showPart, toneOf } from './table.ts'
+import { html, type Markup, showNothing, showPart, toneOf } from './markup.ts'
 
 const FORMULA =
   '100 % is first on every keyword. Each rank counts 1/rank × weight. Not found counts 0. ' +

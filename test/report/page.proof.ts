@@ -164,7 +164,7 @@ describe('the page', { skip: noBrowser }, () => {
         missing.map((series) => formatPoint(latestOf(series))),
       )
       await page.locator('select[name="state"]').selectOption('')
-      await page.getByLabel('Tag', { exact: true }).selectOption('brand')
+      await page.locator('select[name="tag"]').selectOption('brand')
       await page.locator('select[name="place"]').selectOption('iOS JP')
       const places = await page.locator('tr[id]:visible th small').allTextContents()
       assert.ok(places.length > 0)

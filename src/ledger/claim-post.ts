@@ -7,6 +7,7 @@ import { oneRow } from '../db/one-row.ts'
 import { type Statement, sql } from '../db/sql.ts'
 import type { LISTING_SEARCH, ServiceFunction, Store } from '../service/functions.ts'
 import { TIMINGS } from '../timings.ts'
+import type { AskedTask } from './hand-out.ts'
 import { describeUnsent, leaveUnsent } from './leave-unsent.ts'
 import { insertSpendChanges, newReservations, RESERVATION, releasedReservations } from './money.ts'
 import type { TagOrigin } from './tag.ts'
@@ -267,13 +268,8 @@ export async function settleEmptyPost(tx: Transaction, postId: string): Promise<
   return count > 0
 }
 
-export interface ClaimedTask extends TagOrigin {
+export interface ClaimedTask extends TagOrigin, Omit<AskedTask, 'taskId' | 'ageMs'> {
   readonly id: string
-  readonly attempt: number
-  readonly subject: string
-  readonly category: string | null
-  readonly locationCode: number
-  readonly languageCode: string
   readonly priority: number
   readonly depth: number | null
   readonly html: boolean

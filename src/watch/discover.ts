@@ -4,7 +4,7 @@
  */
 import type { Database } from '../db/database.ts'
 import type { Store } from '../service/functions.ts'
-import { addKeywords, shortName } from './add.ts'
+import { addKeywords, type Proposal, shortName } from './add.ts'
 
 /** Days in which a list or a page has to be measured. */
 const RECENT_DAYS = 31
@@ -29,13 +29,7 @@ export interface DiscoverQuery {
   readonly titles?: readonly string[]
 }
 
-export interface Candidate {
-  readonly project: string
-  readonly store: Store
-  readonly keyword: string
-  readonly location: string
-  readonly locationCode: number
-  readonly language: string
+export interface Candidate extends Omit<Proposal, 'rank' | 'slot'> {
   /** From 100, the best one of its place. */
   readonly score: number
   /** Apps of whose title or page it is a part, and some of their titles. */
@@ -46,11 +40,7 @@ export interface Candidate {
 }
 
 /** A text, and what a phrase in it is worth. `of` tells apps of one developer from others. */
-interface Source {
-  readonly store: Store
-  readonly location: string
-  readonly locationCode: number
-  readonly language: string
+interface Source extends Pick<Proposal, 'store' | 'location' | 'locationCode' | 'language'> {
   readonly of: string
   readonly title: string
   readonly text: string
@@ -206,10 +196,7 @@ function withoutParts(phrases: readonly [string, Found][]): readonly [string, Fo
   return phrases.filter(([phrase]) => !covered.has(phrase))
 }
 
-export interface Probed {
-  readonly keyword: string
-  readonly store: Store
-  readonly location: string
+export interface Probed extends Pick<Proposal, 'keyword' | 'store' | 'location'> {
   readonly isMeasured: boolean
   /** Why it was not; null while it is outstanding. */
   readonly problem: string | null

@@ -202,14 +202,17 @@ export async function restoreDatabase(
 ): Promise<Pick<Filling, 'tables' | 'rows'>> {
   const session = openDumpSession(url)
   const filling: Filling = { transaction: null, tables: 0, rows: 0 }
+  let endsWithinS: number | undefined
   try {
     await restore(session, file, filling)
   } catch (error) {
     if (!endsSession(error)) throw error
+    // What was sent on a lost session is never answered.
+    endsWithinS = 0
     const committed = await isCommitted(url, filling).catch(() => null)
     if (committed !== true) throw new UnavailableError(committed === null ? UNKNOWN : LOST, { cause: error })
   } finally {
-    await session.end()
+    await session.end(endsWithinS)
   }
   return filling
 }

@@ -28,7 +28,6 @@ export const PERMIT_VALID_MS = 500
 /** The question for a permit, the claim and its commit, and to prepare the first two; one is left. */
 const TRIPS_OF_A_PERMIT = 6
 
-/** A call that asks for a permit. */
 export interface Call {
   readonly kind: CallKind
   readonly path: string
@@ -131,7 +130,6 @@ function describeEnds(ended: readonly EndedCall[]): string {
   )
 }
 
-/** Waits for a permit that may be had after a time. */
 export async function waitForPermit(waitMs: number, signal: AbortSignal): Promise<void> {
   await sleep(Math.min(waitMs, LONGEST_SLEEP_MS), undefined, { signal })
 }
@@ -163,7 +161,6 @@ export function permitValidMs(db: Database): number {
   return validMsAt(measured.get(db) ?? 0)
 }
 
-/** Pure. */
 export function validMsAt(roundTripMs: number): number {
   return Math.min(TIMINGS.longestPermitMs, PERMIT_VALID_MS + Math.ceil(TRIPS_OF_A_PERMIT * roundTripMs))
 }

@@ -2,35 +2,14 @@
 import { parseDatabaseUrl } from '../database-url.ts'
 import { TIMINGS } from '../timings.ts'
 import { postgresOptions, TCP_KEEPALIVE, toStartupOptions, WRITER_SETTINGS } from './connection.ts'
-import type { SqlRunner } from './driver.ts'
-import { createPool, type PoolLoad } from './pool.ts'
-import { openSession, type Session } from './session.ts'
-import type { Begin } from './transaction.ts'
+import { createPool } from './pool.ts'
+import { openSession } from './session.ts'
 
 export { isDatabaseError, type SqlRunner } from './driver.ts'
 export type { Session } from './session.ts'
 export type { Transaction } from './transaction.ts'
 
-export interface Database {
-  readonly url: string
-  /** Where it is reached: a copy of its files is at another place. */
-  readonly place: string
-  readonly sql: SqlRunner
-  readonly begin: Begin
-  /**
-   * A connection for call permits alone: a permit that waited for one of the pool would be half over when it
-   * is given.
-   */
-  readonly permits: SqlRunner
-  /**
-   * A connection of its own, for what lives as long as one; whoever opens it ends it.
-   * @param idleMs the server ends it when nothing was said for that long
-   */
-  openSession(idleMs: number): Session
-  /** What the connections have to do, without those for permits. */
-  load(): PoolLoad
-  close(): Promise<void>
-}
+export type Database = Readonly<ReturnType<typeof openDatabase>>
 
 export interface DatabaseOptions {
   /** Shown in pg_stat_activity. */
@@ -47,7 +26,7 @@ export type PersonRole = 'storerank_editor' | 'storerank_reader'
 const PERSON_LIMIT_MS = 30_000
 
 /** Opens lazily: no connection is made before the first statement. */
-export function openDatabase(url: string, options: DatabaseOptions = {}): Database {
+export function openDatabase(url: string, options: DatabaseOptions = {}) {
   const { name = 'storerank', maxConnections = 10, role } = options
   const settings = {
     ...WRITER_SETTINGS,
@@ -66,12 +45,19 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
   const main = createPool({ ...shared, max: maxConnections }, observer.sql)
   return {
     url,
+    /** Where it is reached: a copy of its files is at another place. */
     place: options.place ?? placeOf(url),
     sql: main.sql,
     begin: main.begin,
+    /** A connection for permits alone: one that waited for the pool would be half over when it is given. */
     permits: permits.sql,
-    openSession: (idleMs) =>
+    /**
+     * A connection of its own, for what lives as long as one; whoever opens it ends it.
+     * @param idleMs the server ends it when nothing was said for that long
+     */
+    openSession: (idleMs: number) =>
       openSession(url, { name, settings: { ...settings, idle_session_timeout: idleMs } }),
+    /** What the connections have to do, without those for permits. */
     load: main.load,
     close: async () => {
       await Promise.all([main, permits, observer].map((pool) => pool.close()))

@@ -6,13 +6,12 @@
 import { TIMINGS } from '../timings.ts'
 import type { SqlRunner } from './driver.ts'
 
-/** A session whose transaction holds the lock. What its login may not see of another's session is null. */
+/** What the login may not see of another's session is null. */
 export interface LockHolder {
   /** 0: a prepared transaction, which belongs to no session. */
   readonly pid: number
   readonly application: string | null
   readonly user: string | null
-  /** Such as `idle in transaction`. */
   readonly state: string | null
   readonly openForMs: number | null
   readonly queryStart: Date | null

@@ -23,34 +23,28 @@ import {
   requireCluster,
   tryLoop,
 } from './distributed/distribute.ts'
-import { type Objects, readObjects } from './object-files.ts'
+import { readObjects } from './object-files.ts'
 import { applyObjects, dropObjectsForMigration, findObjects, type Identity } from './objects.ts'
 import { OWN_SCHEMAS, refuseMissingRights, refusePooler, refuseUnfitDatabase } from './requirements.ts'
 import * as roles from './roles.ts'
 import { sql } from './sql.ts'
 import type { Transaction } from './transaction.ts'
 
-/** A schema as the files of one version describe it. */
-export interface Schema {
-  readonly version: string
-  readonly migrations: readonly MigrationMeta[]
-  readonly objects: Objects
-}
+export type Schema = ReturnType<typeof readSchema>
 
 /** Read once: an update may replace the files under a process that goes on. */
 const PRESENT = readSchema(fileURLToPath(new URL('../../drizzle', import.meta.url)), packageJson.version)
 /** Another object depends on the column or table that was to be changed. */
 const IN_USE = ['2BP01', '0A000']
-/**
- * How long a migration waits for one lock: for another migration, or for a transaction that reads what it
- * changes.
- */
+/** A migration waits so long for another one, or for a transaction that reads what it changes. */
 const LOCKING = { name: 'The migration', lockTimeoutMs: 600_000 }
-/** The migration itself takes as long as it takes. */
 const NO_LIMIT_MS = 2_147_483_647
 
-/** @param folder drizzle/ of that version */
-export function readSchema(folder: string, version: string): Schema {
+/**
+ * A schema as the files of one version describe it.
+ * @param folder drizzle/ of that version
+ */
+export function readSchema(folder: string, version: string) {
   return {
     version,
     migrations: readMigrationFiles({ migrationsFolder: folder }),
@@ -67,16 +61,13 @@ export function describeSchema(of: Schema = PRESENT): string {
   return `${version} (schema: ${migrations} migrations, objects ${objects})`
 }
 
-/** The same in words for programs. */
 export function nameSchema({ version, migrations, objects }: Schema = PRESENT) {
   return { version, schema: `${migrations.length}-${objects.hash.slice(0, 12)}` }
 }
 
-/** What a database says of its schema. */
 interface Applied {
   /** Whether the tables are there without a word of who made them. */
   readonly isUnsigned: boolean
-  /** The tables: one row per migration. */
   readonly migrations: readonly { readonly hash: string; readonly stamp: number }[]
   /** The objects, and the version of storerank that applied them; null before the first time. */
   readonly objects: { readonly version: string; readonly hash: string; readonly identities: string[] } | null
@@ -255,7 +246,7 @@ export async function requireCurrentSchema({ sql: db }: Database): Promise<void>
   }
 }
 
-/** Whether this storerank made the tables or may bring them up to date: not those of an unreleased state. */
+/** Whether this storerank may bring the tables up to date. */
 export async function knowsSchema({ sql: db }: Database): Promise<boolean> {
   return findForeign(await readApplied(db), PRESENT) === null
 }

@@ -17,21 +17,7 @@ export interface Definition {
   readonly comments: string
 }
 
-export interface Objects {
-  /** Changes whenever a file or their order does. */
-  readonly hash: string
-  readonly definitions: readonly Definition[]
-  /** What takes the place of some of them where the history is distributed. */
-  readonly distributed: readonly Definition[]
-  /** Statements that say what tables and their columns are. */
-  readonly tables: string
-  /** What a column means, by its name, where its view or table does not say it itself. */
-  readonly columns: ReadonlyMap<string, string>
-  /** What not everybody may call. */
-  readonly revokes: readonly string[]
-  /** The `grant … to` of the roles of people, which may be missing. */
-  readonly grants: readonly string[]
-}
+export type Objects = ReturnType<typeof readObjects>
 
 /** A statement of a file with `{{watch_table}}` is one for each of them. */
 const WATCH_TABLES = ['keyword_watch', 'app_watch', 'chart_watch']
@@ -56,7 +42,7 @@ const COMMON: Readonly<Record<string, string>> = {
  * @param folder drizzle/ of a version
  * @throws Error when a file holds what cannot be replaced
  */
-export function readObjects(folder: string): Objects {
+export function readObjects(folder: string) {
   const read = (path: string) => readFileSync(join(folder, path), 'utf8')
   const paths = globSync('{objects,distributed}/**/*.{sql,txt}', { cwd: folder }).sort()
   const refusals = () => listRefusals(read('objects/refusals.txt'))
@@ -66,16 +52,22 @@ export function readObjects(folder: string): Objects {
     .flatMap((path) => split(texts.get(path) ?? ''))
   const definitions = sortByUse(definitionsOf(parts))
   return {
+    /** Changes whenever a file or their order does. */
     hash: createHash('sha256')
       .update([...texts.values()].join('\0'))
       .digest('hex'),
     definitions,
+    /** What takes the place of some of them where the history is distributed. */
     distributed: definitionsOf(split(texts.get('distributed/objects.sql') ?? '')).map((definition) =>
       fillAround(definition, definitions),
     ),
+    /** Statements that say what tables and their columns are. */
     tables: writeComments('table', texts.get('objects/tables.txt') ?? ''),
+    /** What a column means, by its name, where its view or table does not say it itself. */
     columns: readEntries(read('objects/columns.txt')),
+    /** What not everybody may call. */
     revokes: parts.filter((text) => text.startsWith('revoke ')),
+    /** The `grant … to` of the roles of people, which may be missing. */
     grants: [...parts.filter((text) => text.startsWith('grant ')), grantViews(definitions)],
   }
 }

@@ -115,15 +115,12 @@ export async function describeOtherWriters(db: SqlRunner): Promise<string | null
   )
 }
 
-/** What a person granted to a role of their own on one of our views. */
-export interface OwnGrant {
-  readonly view: string
-  readonly statement: string
-}
-
-/** For restoreGrants: a view that is dropped and made again loses its grants. */
-export async function readGrants(tx: Transaction): Promise<OwnGrant[]> {
-  return tx<OwnGrant[]>`
+/**
+ * What people granted to roles of their own on our views, for restoreGrants: a view that is dropped and made
+ * again loses it.
+ */
+export function readGrants(tx: Transaction) {
+  return tx<{ view: string; statement: string }[]>`
     select c.oid::regclass::text as view,
       format('grant %s on %s to %s%s', a.privilege_type, c.oid::regclass,
         case a.grantee when 0 then 'public' else a.grantee::regrole::text end,
@@ -136,7 +133,10 @@ export async function readGrants(tx: Transaction): Promise<OwnGrant[]> {
 }
 
 /** Gives back what readGrants read, on the views that are still there. */
-export async function restoreGrants(tx: Transaction, grants: readonly OwnGrant[]): Promise<void> {
+export async function restoreGrants(
+  tx: Transaction,
+  grants: Awaited<ReturnType<typeof readGrants>>,
+): Promise<void> {
   const views = await tx<{ view: string }[]>`
     select view from unnest(${grants.map(({ view }) => view)}::text[]) view
       where to_regclass(view) is not null`

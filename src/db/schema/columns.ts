@@ -1,5 +1,5 @@
 /** Column kinds that several tables share, and CHECKs that tell in words what they refuse. */
-import { sql } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
 import { bigint, check, customType, timestamp } from 'drizzle-orm/pg-core'
 
 /** An instant in UTC. */
@@ -16,6 +16,9 @@ export const clock = sql`clock_timestamp()`
 export const businessNow = sql`storerank_now()`
 export const uuidV7 = sql`uuid_v7()`
 
+/** Of an index: expressions with semicolons between. */
+export const parts = (text: string) => text.split(/;\s+/).map(sql.raw) as [SQL, ...SQL[]]
+
 /** The id of an app of either store, in a column `app_id` beside which no store stands. */
 export const APP_ID_FORM =
   "app_id ~ '^([1-9][0-9]{2,18}|[A-Za-z][A-Za-z0-9_]*([.][A-Za-z0-9_]+)+)$' and char_length(app_id) <= 255"
@@ -26,8 +29,8 @@ export const NOTE_RULES = String.raw`
     note_without_control_characters (note): not has_control_characters(translate(note, E'\t\r\n', ''))`
 
 /**
- * The rules of a table, a line each: `name (value; …): condition`, which may go on in lines that are indented
- * further. Instead of being false a rule raises the sentence of its name in drizzle/objects/refusals.txt,
+ * The rules of a table, a line each: `name (value; …): condition`, which may go on in indented lines.
+ * Instead of being false a rule raises the sentence of its name in drizzle/objects/refusals.txt,
  * which tells the values.
  * @param row the columns by which a person knows the row, text all of them
  */

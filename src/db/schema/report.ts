@@ -1,7 +1,6 @@
 /** What people write about ranks: what a rank is worth, notes on days, and ranks that others measured. */
-import { sql } from 'drizzle-orm'
 import { index, pgTable, primaryKey, uniqueIndex } from 'drizzle-orm/pg-core'
-import { APP_ID_FORM, businessNow, instant, ownId, rulesOf } from './columns.ts'
+import { APP_ID_FORM, businessNow, instant, ownId, parts, rulesOf } from './columns.ts'
 import { project } from './project.ts'
 
 /** NaN is greater than every number. All is divided by the weight of rank 1. */
@@ -64,10 +63,7 @@ export const annotation = pgTable(
   () => [
     ...NOTED_RULES,
     uniqueIndex('annotation_same_row_twice').on(
-      sql`project`,
-      sql`day`,
-      sql`coalesce(app_id, '')`,
-      sql`subject_key(text)`,
+      ...parts("project; day; coalesce(app_id, ''); subject_key(text)"),
     ),
   ],
 )

@@ -6,7 +6,7 @@
  */
 import { sql } from 'drizzle-orm'
 import { boolean, check, index, interval, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core'
-import { businessNow, instant, NOTE_RULES, ownId, rulesOf, whole } from './columns.ts'
+import { businessNow, instant, NOTE_RULES, ownId, parts, rulesOf, whole } from './columns.ts'
 
 /** What all watches have. */
 const watchColumns = () => ({
@@ -114,10 +114,7 @@ const CHART_RULES = rulesOf(
 )
 
 /** Rows are the same whatever the case of their place is. */
-const SAME_PLACE = [
-  sql`coalesce(location_code, 0)`,
-  sql`lower(coalesce(location_name, '') collate "C")`,
-] as const
+const SAME_PLACE = `coalesce(location_code, 0); lower(coalesce(location_name, '') collate "C")`
 
 export const keywordWatch = pgTable(
   'keyword_watch',
@@ -132,24 +129,17 @@ export const keywordWatch = pgTable(
   }),
   () => [
     ...KEYWORD_RULES,
+    // A keyword of 700 characters may be longer than an entry of an index.
     uniqueIndex('keyword_watch_same_row_twice').on(
-      sql`project`,
-      sql`store`,
-      // A keyword of 700 characters may be longer than an entry of an index.
-      sql`subject_key(keyword)`,
-      ...SAME_PLACE,
-      sql`language_code`,
+      ...parts(`project; store; subject_key(keyword); ${SAME_PLACE}; language_code`),
     ),
     // Spellings that another one keeps from being followed.
     index('keyword_watch_with_capitals')
-      .on(sql`project`, sql`subject_key(folded_subject(keyword))`)
+      .on(...parts('project; subject_key(folded_subject(keyword))'))
       .where(sql`keyword <> folded_subject(keyword)`),
     // watch_problem finds by it which places there are, and the watches of one.
     index('keyword_watch_of_place').on(
-      sql`store`,
-      sql`coalesce(location_code, 0)`,
-      sql`coalesce(location_name, '')`,
-      sql`language_code`,
+      ...parts("store; coalesce(location_code, 0); coalesce(location_name, ''); language_code"),
     ),
   ],
 )
@@ -170,11 +160,7 @@ export const appWatch = pgTable(
   () => [
     ...APP_RULES,
     uniqueIndex('app_watch_same_row_twice').on(
-      sql`project`,
-      sql`store`,
-      sql`app_id`,
-      ...SAME_PLACE,
-      sql`coalesce(language_code, '')`,
+      ...parts(`project; store; app_id; ${SAME_PLACE}; coalesce(language_code, '')`),
     ),
   ],
 )
@@ -193,13 +179,8 @@ export const chartWatch = pgTable(
   () => [
     ...CHART_RULES,
     uniqueIndex('chart_watch_same_row_twice').on(
-      sql`project`,
-      sql`store`,
-      sql`collection`,
-      sql`coalesce(category, '')`,
-      sql`coalesce(age_rating, '')`,
-      ...SAME_PLACE,
-      sql`language_code`,
+      ...parts(`project; store; collection; coalesce(category, ''); coalesce(age_rating, ''); ${SAME_PLACE};
+        language_code`),
     ),
   ],
 )

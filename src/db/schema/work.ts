@@ -4,7 +4,7 @@
  */
 import { sql } from 'drizzle-orm'
 import { check, index, pgTable, primaryKey, uniqueIndex } from 'drizzle-orm/pg-core'
-import { businessNow, bytes, clock, instant, micros, uuidV7, whole } from './columns.ts'
+import { businessNow, bytes, clock, instant, micros, parts, uuidV7, whole } from './columns.ts'
 
 /**
  * What one task measures. Watches of several projects on the same thing share one target, and so pay once.
@@ -21,15 +21,13 @@ export const target = pgTable(
     category: c.text(),
     location_code: c.integer().notNull(),
     language_code: c.text().notNull(),
-    // When it was last measured. When money is short, the targets measured longest ago are bought first.
+    // When it was last measured: those longest ago are bought first.
     captured_at: instant(),
-    // Where a person sees the same at the store, as the service said last: not in each capture, where it
-    // would be a tenth of the row.
+    // Not in each capture, where it would be a tenth of the row.
     check_url: c.text(),
   }),
   () => [
-    // app_listings is a search in the service's database of listings: paid for, asked for by hand, and of no
-    // watch.
+    // app_listings is a paid search by hand, and of no watch.
     check(
       'target_function_known',
       sql`function in ('app_searches', 'app_info', 'app_list', 'app_reviews', 'app_listings')`,
@@ -44,12 +42,8 @@ export const target = pgTable(
     // What tells two targets apart comes first, so that most comparisons are of one column, and those of
     // bytes: the order of a language takes several times as long.
     uniqueIndex('target_once').on(
-      sql`subject_key(subject) collate "C"`,
-      sql`location_code`,
-      sql`language_code`,
-      sql`store`,
-      sql`function`,
-      sql`coalesce(category, '')`,
+      ...parts(`subject_key(subject) collate "C"; location_code; language_code; store; function;
+        coalesce(category, '')`),
     ),
   ],
 )
@@ -99,7 +93,6 @@ export const task = pgTable(
     attempt: c.integer().notNull().default(1),
     depth: c.smallint(),
     priority: c.smallint().notNull(),
-    // The raw pages are fetched and kept beside the result.
     html: c.boolean().notNull().default(false),
     estimate_micros: micros().notNull(),
     // `project.id` of each project that pays a share (`share_of`), in ascending order.
@@ -111,17 +104,16 @@ export const task = pgTable(
     endpoint: c.smallint(),
     // Posts of it that the service charged.
     charged_posts: c.smallint().notNull().default(0),
-    // It is in no post before: the store failed it, and another attempt at once would most likely fail too.
+    // The store failed it, and another attempt at once would most likely fail too.
     not_before: instant(),
     post_id: c.uuid(),
     service_id: c.text(),
     posted_at: instant(),
     // Handed to a fetch job until then, so that two ready lists do not fetch it twice.
     fetching_until: instant(),
-    // From then on its result is late, until it comes. Asking for it does not move this.
+    // From then on its result is late. Asking for it does not move this, as it moves `ask_at`.
     overdue_at: instant(),
-    // When to ask for it by id, should no ready list name it; first at `overdue_at`, or earlier after an
-    // answer that was no result.
+    // When to ask for it by id, should no ready list name it.
     ask_at: instant(),
     // Answers of the service that held no usable result, though a later one may.
     unusable_answers: c.smallint().notNull().default(0),
@@ -151,20 +143,15 @@ export const task = pgTable(
     index('task_unpacked')
       .on(t.slot_ends_at, t.slot)
       .where(sql`attempt > 0 and state = 'planned' and post_id is null`),
-    // By when they are asked for by id: what is asked for now is found without reading what is not.
     index('task_posted').on(t.ask_at, t.slot).where(sql`attempt > 0 and state = 'posted'`),
-    // Those that are late, however often they were asked for, counted and told since when without reading
-    // them. None of its columns changes while a task is posted.
+    // Counted and told since when without reading them. No column of it changes while a task is posted.
     index('task_overdue').on(t.overdue_at, t.posted_at).where(sql`attempt > 0 and state = 'posted'`),
-    // From one endpoint to the next, so that what the ready lists are asked for is found without reading what
-    // waits. A lease changes none of its columns.
+    // Read from one endpoint to the next. A lease changes none of its columns.
     index('task_awaited').on(t.endpoint).where(sql`attempt > 0 and state = 'posted'`),
-    // By which a question finds the open tasks of a target beside those of the last 90 days.
     index('task_open')
       .on(t.target_id, t.slot)
       .where(sql`attempt > 0 and state in ('planned', 'posting', 'posted')`),
     index('task_ended').on(t.ended_at).where(sql`ended_at is not null`),
-    // Those of which there is something to say, beside those of 90 days of which there is not.
     index('task_told').on(t.state, t.ended_at).where(sql`problem is not null or state = 'failed'`),
   ],
 )
@@ -283,13 +270,12 @@ export const restoreCheck = pgTable(
     database: whole().notNull(),
     // The transaction that wrote the row: after `pg_restore` or COPY another one did (`xmin`).
     written_by: c.text().notNull(),
-    // Where runners reach the database. A copy of its files has started elsewhere, at another one.
+    // Where runners reach the database: a copy of its files is at another place.
     places: c.text().array().notNull().default(sql`'{}'`),
   }),
   () => [check('restore_check_has_one_row', sql`only_one`)],
 )
 
-/** A paid result that could not be read or stored, kept for inspection. */
 export const rejectedResult = pgTable('rejected_result', (c) => ({
   task_id: c.uuid().primaryKey(),
   service_id: c.text().notNull(),
@@ -315,7 +301,7 @@ export const auditDifference = pgTable(
     path: c.text(),
     tag: c.text(),
     task_id: c.uuid(),
-    // What other programs posted is one row per path and day, by the id of the first.
+    // Of other programs one row per path and day, by the id of the first.
     tasks: c.integer().notNull().default(1),
     // Net of refunds and without adjustments; null where that side has no such task.
     service_micros: micros(),

@@ -1,6 +1,6 @@
 -- What people may do. `public` is everybody who may log in: what is not revoked here is for all who read the
 -- views. The roles may be missing: then the grants are left out, and the revokes are not. Every view is for
--- both roles, without a word here.
+-- both roles, without a word here. A channel's address may hold a secret, so that readers do not see it.
 revoke execute on routine
   asked_parts, begin_money_zone, call_wait, calls_allowed, calls_in_flight, clock_ahead, close_failed_task,
   delete_project, delete_rankings, end_calls, end_channel, end_periods, ensure_history_partitions, find_named,

@@ -19,9 +19,6 @@ export interface Definition {
 
 export type Objects = ReturnType<typeof readObjects>
 
-/** A statement of a file with `{{watch_table}}` is one for each of them. */
-const WATCH_TABLES = ['keyword_watch', 'app_watch', 'chart_watch']
-
 /** What `{{app}}` and `{{app a}}` stand for: `app_id text, …` and `a.app_id, …`. */
 const COMMON: Readonly<Record<string, string>> = {
   begin: 'language sql stable parallel safe begin atomic',
@@ -50,7 +47,8 @@ export function readObjects(folder: string) {
   const parts = paths
     .filter((path) => path.startsWith('objects/') && path.endsWith('.sql'))
     .flatMap((path) => split(texts.get(path) ?? ''))
-  const definitions = sortByUse(definitionsOf(parts))
+  const triggers = split(listTriggers(texts.get('objects/triggers.txt') ?? ''))
+  const definitions = sortByUse(definitionsOf([...parts, ...triggers]))
   return {
     /** Changes whenever a file or their order does. */
     hash: createHash('sha256')
@@ -83,13 +81,6 @@ function expand(text: string, refusals: () => string): string {
     .replace('{{function_rules}}', listFunctionRules)
     .replace('{{refusals}}', refusals)
     .replace(/\{\{(\w+)(?: (\w+))?\}\}/g, listCommon)
-    .split(/(?<=;\n)/)
-    .flatMap((statement) =>
-      statement.includes('{{watch_table}}')
-        ? WATCH_TABLES.map((table) => statement.replaceAll('{{watch_table}}', table))
-        : statement,
-    )
-    .join('')
 }
 
 /** A text of COMMON; its columns of an alias, where one is given. */
@@ -107,6 +98,31 @@ function readEntries(text: string): Map<string, string> {
       names.split(', ').map((name) => [name, sentence] as const),
     ),
   )
+}
+
+/** How a trigger of a statement calls the rows that it sees. */
+const SEEN: Readonly<Record<string, string>> = {
+  new: 'referencing new table as fresh ',
+  old: 'referencing old table as stale ',
+  'old and new': 'referencing old table as stale new table as fresh ',
+  statement: '',
+}
+
+/** `name on table, table: when, for what -> function` as statements; else for each row. */
+function listTriggers(text: string): string {
+  const entries = text
+    .replace(/\n +/g, ' ')
+    .matchAll(/^(\w+) on (.*?): (.*?)(?:, (old and new|new|old|statement|when .*))? -> (.*)$/gm)
+  const statements = entries.flatMap(([, name, tables = '', when, of = '', call]) => {
+    const rows = of in SEEN ? `${SEEN[of]}for each statement` : `for each row ${of}`
+    return tables
+      .split(', ')
+      .map(
+        (table) =>
+          `create or replace trigger ${name} ${when} on ${table} ${rows} execute function ${call};\n`,
+      )
+  })
+  return [...statements].join('')
 }
 
 /** Rule, what is said of a row that breaks it, and what to do; null where its name says the first. */

@@ -233,8 +233,8 @@ describe('the views of ranks', () => {
     await list.capture('yoga', '2026-03-11 00:00+00', [])
     await list.leaveGap('yoga', '2026-03-11 06:00+00', 'budget')
     await list.describeApp('1001', '2026-03-10 00:00+00', {})
-    const columns = `to_char(day, 'MM-DD'), function, owed, captured, failed, budget, missed, html_only, pending,
-      captured_share::float8`
+    const columns = `to_char(day, 'MM-DD'), function, owed, captured, failed, budget, missed, html_only,
+      pending, captured_share::float8`
     assert.deepEqual(await list.ask(columns, "coverage('fitness', '2026-03-10', '2026-03-11')"), [
       '03-10 app_info 1 1 0 0 0 0 0 1',
       '03-10 app_searches 2 1 1 0 0 0 0 0.5',

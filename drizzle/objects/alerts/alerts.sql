@@ -36,32 +36,9 @@ $$;
 
 create or replace function note_snapshots() returns trigger {{as_owner}} as $$
 begin
-  perform note_alert_due(array_agg(s.target_id), array_agg(s.slot), array_agg(s.gap)) from stored s;
+  perform note_alert_due(array_agg(s.target_id), array_agg(s.slot), array_agg(s.gap)) from fresh s;
   return null;
 end $$;
-
-create or replace trigger note_inserted after insert on app_snapshot
-referencing new table as stored for each statement execute function note_snapshots();
-
-create or replace trigger note_updated after update on app_snapshot
-referencing new table as stored for each statement execute function note_snapshots();
-
--- The tables of alerts: what people write, what rules found, and what was sent. A channel's address may hold
--- a secret of the receiver, so that readers do not see it.
-
-create or replace trigger a_prepare before insert or update on alert_channel
-for each row when (
-  num_nulls(new.id, new.name, new.kind, new.digest, new.hour, new.max_lines, new.report, new.enabled,
-    new.created_at) > 0
-) execute function prepare_row('{name}', '{}');
-
--- Its texts are compared with those of watches.
-create or replace trigger a_prepare before insert or update on alert_rule
-for each row when (
-  num_nulls(new.id, new.project, new.name, new.kind, new.role, new.direction, new.compared_with, new.severity,
-    new.cooldown, new.enabled, new.created_at) > 0
-  or not (is_clean(new.project) and is_clean(new.app_id) and is_clean(new.keyword) and is_clean(new.tag))
-) execute function prepare_row('{project,name}', '{project,app_id,keyword,tag}');
 
 -- The foreign keys would refuse these too, in words that say neither what to do nor what is near.
 create or replace function find_named() returns trigger {{as_owner}} as $$
@@ -89,12 +66,6 @@ begin
   end if;
   return new;
 end $$;
-
-create or replace trigger b_digest_channel before insert or update of digest_channel on project
-for each row when (new.digest_channel is not null) execute function find_named();
-
-create or replace trigger b_named before insert or update of project, channel on alert_rule
-for each row execute function find_named();
 
 -- A column is given where it differs from what it is when it is left out. best and base are of the kinds that
 -- take base.
@@ -150,9 +121,6 @@ begin
   return new;
 end $$;
 
-create or replace trigger c_fits_kind before insert or update on alert_rule
-for each row execute function refuse_unfit_rule();
-
 -- Messages outlive their channel, so that no event is taken for one that waits.
 create or replace function end_channel() returns trigger {{as_owner}} as $$
 declare
@@ -173,11 +141,9 @@ begin
   return old;
 end $$;
 
-create or replace trigger a_end before delete on alert_channel
-for each row execute function end_channel();
-
 -- Editors write channels, and not what was sent: by retry_from and tested_at they ask for it. What waits when
--- a channel is disabled becomes a message, as for its next digest: it is sent when it is enabled again.
+-- a channel is disabled becomes a message, as for its next digest: it is sent when it is enabled again. Also
+-- where the same instant of retry_from is written again.
 --- Has the messages of a channel that were given up since retry_from sent again, under their ids, and what
 --- waits tried at once after a test; keeps what waits when it is disabled.
 create or replace function tend_messages() returns trigger {{as_owner}} as $$
@@ -204,13 +170,3 @@ begin
   end if;
   return null;
 end $$;
-
--- Also where the same instant is written again.
-create or replace trigger b_send_again after update of retry_from on alert_channel
-for each row when (new.retry_from is not null) execute function tend_messages('retry_from');
-
-create or replace trigger b_try_at_once after update of tested_at on alert_channel
-for each row execute function tend_messages('tested_at');
-
-create or replace trigger c_keep_undelivered after update of enabled on alert_channel
-for each row when (old.enabled and not new.enabled) execute function tend_messages('enabled');

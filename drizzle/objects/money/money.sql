@@ -41,9 +41,6 @@ begin
   return null;
 end $$;
 
-create or replace trigger begin_money_zone after insert on project
-for each row execute function begin_money_zone();
-
 -- The holder of the ledger's lock calls it, so that one transaction at a time folds, and only when there are
 -- many rows: a claim that folds each time would delete as much as it reads. The sum of the rows of a day is
 -- right at any moment.

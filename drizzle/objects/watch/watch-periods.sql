@@ -291,15 +291,6 @@ begin
   return null;
 end $$;
 
-create or replace trigger keep_periods_of_inserted after insert on {{watch_table}}
-referencing new table as fresh for each statement execute function keep_periods();
-
-create or replace trigger keep_periods_of_updated after update on {{watch_table}}
-referencing old table as stale new table as fresh for each statement execute function keep_periods();
-
-create or replace trigger keep_periods_of_deleted after delete on {{watch_table}}
-referencing old table as stale for each statement execute function keep_periods();
-
 -- For watches whose location became known, or whose twin is gone.
 create or replace function start_missing_watch_periods(of_projects text[] default null) returns void
   language plpgsql as $$
@@ -335,9 +326,6 @@ begin
   return null;
 end $$;
 
-create or replace trigger stop_periods after truncate on {{watch_table}}
-for each statement execute function stop_all_periods();
-
 create or replace function keep_project_periods() returns trigger {{as_owner}} as $$
 begin
   if new.enabled then
@@ -347,6 +335,3 @@ begin
   end if;
   return null;
 end $$;
-
-create or replace trigger keep_periods after update of enabled on project
-for each row when (old.enabled is distinct from new.enabled) execute function keep_project_periods();

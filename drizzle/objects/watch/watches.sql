@@ -85,41 +85,6 @@ begin
   return new;
 end $$;
 
-create or replace trigger a_default_depth before insert or update on keyword_watch
-for each row when (new.depth is null) execute function set_default_depth();
-
-create or replace trigger a_default_depth before insert or update on app_watch
-for each row when (new.reviews_depth is null) execute function set_default_depth();
-
-create or replace trigger a_prepare before insert or update on keyword_watch
-for each row when (
-  num_nulls(new.id, new.project, new.store, new.keyword, new.language_code, new.html, new.every, new.priority,
-    new.enabled, new.tags, new.created_at) > 0
-  or not (is_clean(new.project) and is_clean(new.keyword) and is_clean(new.location_name))
-) execute function prepare_row('{project,store,keyword}', '{project,keyword,location_name}');
-
-create or replace trigger a_prepare before insert or update on app_watch
-for each row when (
-  num_nulls(new.id, new.project, new.store, new.app_id, new.role, new.info, new.html, new.reviews,
-    new.reviews_depth, new.every, new.priority, new.enabled, new.tags, new.created_at) > 0
-  or not (is_clean(new.project) and is_clean(new.app_id) and is_clean(new.label)
-    and is_clean(new.location_name))
-) execute function prepare_row('{project,store,app_id}', '{project,app_id,label,location_name}');
-
-create or replace trigger a_prepare before insert or update on chart_watch
-for each row when (
-  num_nulls(new.id, new.project, new.store, new.collection, new.language_code, new.depth, new.html, new.every,
-    new.priority, new.enabled, new.tags, new.created_at) > 0
-  or not (is_clean(new.project) and is_clean(new.collection) and is_clean(new.category)
-    and is_clean(new.location_name))
-) execute function prepare_row('{project,collection,category}',
-  '{project,collection,category,location_name}');
-
-create or replace trigger a_prepare before insert or update on project
-for each row when (num_nulls(new.name, new.timezone, new.enabled, new.created_at) > 0
-  or not is_clean(new.name))
-execute function prepare_row('{name}', '{name}');
-
 -- Once per statement instead of a foreign key per row. The lock is that of a foreign key: until this
 -- transaction ends, no other deletes the project or gives it another name. One that did so meanwhile is over
 -- when the lock is given, and the project is made again.
@@ -147,12 +112,6 @@ begin
     hint = 'Run it again.';
 end $$;
 
-create or replace trigger a_projects_of_inserted after insert on {{watch_table}}
-referencing new table as fresh for each statement execute function keep_projects();
-
-create or replace trigger a_projects_of_updated after update on {{watch_table}}
-referencing new table as fresh for each statement execute function keep_projects();
-
 -- The periods first, so that the triggers of the watches find them under the new name.
 create or replace function rename_project() returns trigger {{as_owner}} as $$
 begin
@@ -162,9 +121,6 @@ begin
   update chart_watch set project = new.name where project = old.name;
   return null;
 end $$;
-
-create or replace trigger a_rename after update of name on project
-for each row when (old.name <> new.name) execute function rename_project();
 
 -- A project that never had a watch goes without a word.
 create or replace function refuse_project_with_history() returns trigger {{as_owner}} as $$
@@ -188,9 +144,6 @@ begin
   return old;
 end $$;
 
-create or replace trigger b_keep_history before delete on project
-for each row execute function refuse_project_with_history();
-
 -- Only the owner may simulate business time, in tests and in the demo: a watch that began in another year
 -- would owe all the slots since. Not `security definer`, because it reads the current user. It fires when all
 -- rows are written and before the periods are kept, because the statement itself could still call set_config.
@@ -205,12 +158,6 @@ begin
   end if;
   return null;
 end $$;
-
-create or replace trigger a_present_time after update on project
-for each row execute function refuse_simulated_time();
-
-create or replace trigger a_present_time after insert or update or delete on {{watch_table}}
-for each statement execute function refuse_simulated_time();
 
 -- A value that stood in a row of the statement before is not refused: the reference lists change, and a row
 -- that was right once may still be edited in everything else. watch_problem tells of it. Each value is looked
@@ -246,9 +193,3 @@ begin
   end loop;
   return null;
 end $$;
-
-create or replace trigger b_known_of_inserted after insert on {{watch_table}}
-referencing new table as fresh for each statement execute function refuse_unknown();
-
-create or replace trigger b_known_of_updated after update on {{watch_table}}
-referencing old table as stale new table as fresh for each statement execute function refuse_unknown();

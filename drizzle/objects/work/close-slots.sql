@@ -17,6 +17,3 @@ begin
   end if;
   return null;
 end $$;
-
-create or replace trigger close_failed after update of state on task
-for each row when (new.state = 'failed' and old.state <> 'failed') execute function close_failed_task();

@@ -228,7 +228,7 @@ async function restore(session: Session, file: AsyncIterable<Buffer>, filling: F
   const lines = linesOf(file)
   const first = await lines.next()
   await refuseUnfit(session, first.done ? '' : first.value.toString())
-  await session`begin`
+  await session`begin read write`
   const { id } = oneRow(await session<{ id: string }[]>`select pg_current_xact_id()::text as id`)
   filling.transaction = id
   const tables = await listTables(session)

@@ -9,7 +9,7 @@ import { executeJob } from '../../src/queue/job.ts'
 import { readFailedSince, readLastRuns, readOpenWork, readProblems } from '../../src/report/status.ts'
 import { lasting } from '../support/lasting.ts'
 import { buy, collect, watchKeywords } from '../support/stages.ts'
-import { createWorld, until, type World } from '../support/world.ts'
+import { createWorld, until } from '../support/world.ts'
 
 /** Rows of each kind, one in six minutes: 83 days. */
 const OLD = 20_000
@@ -33,17 +33,20 @@ before(async () => {
   await watchKeywords(world, ['yoga', 'tea'])
   await buy(world)
   await collect(world)
-  await leaveWork(world)
-  await leaveAlerts(world)
-  await world.db.sql`vacuum analyze`
+  await untilTold(() =>
+    askApart(async (db) => {
+      await leaveWork(db)
+      await leaveAlerts(db)
+      await db.sql`vacuum analyze`
+    }),
+  )
 })
 
 const old = sql`(
   select n, clock_timestamp() - interval '1 day' - n * interval '6 minutes' as at
     from generate_series(1, ${OLD}::int) n) old`
 
-async function leaveWork(lived: World): Promise<void> {
-  const { sql: db } = lived.db
+async function leaveWork({ sql: db }: Database): Promise<void> {
   await db`insert into job_run (job, slot, state, started_at, ended_at, summary)
     select job, at, 'done', at, at, '{"due": 0}' from ${old},
       unnest(${JOBS.map((job) => job.name)}::text[]) job`
@@ -75,8 +78,7 @@ async function leaveWork(lived: World): Promise<void> {
     select at, at, 1200, t.id, p.id, 'charge', 'old ' || n from ${measured}, project p`
 }
 
-async function leaveAlerts(lived: World): Promise<void> {
-  const { sql: db } = lived.db
+async function leaveAlerts({ sql: db }: Database): Promise<void> {
   await db`insert into alert_channel (name, kind, secret_variable) values ('chat', 'slack', 'ALERT_CHAT')`
   for (const [kind, threshold] of Object.entries(RULES))
     await db`insert into alert_rule (project, name, kind, threshold, channel)
@@ -105,14 +107,19 @@ async function readRows({ sql: db }: Database): Promise<Map<string, number>> {
 /** Asks in sessions of its own, and finds the tables of which more was read than there is a reason for. */
 async function findMuchRead(ask: () => Promise<unknown>): Promise<Record<string, number>> {
   const before = await readRows(world.db)
-  const own = await listSessions()
-  await ask()
-  await until('its sessions have told', async () => (await listSessions()).every((pid) => own.includes(pid)))
+  await untilTold(ask)
   const read = [...(await readRows(world.db))].map(
     ([name, rows]) => [name, rows - (before.get(name) ?? 0)] as const,
   )
   // As many targets as are watched: they do not age.
   return Object.fromEntries(read.filter(([name, rows]) => name !== 'target' && rows > MOST_READ))
+}
+
+/** Does what opens sessions, and waits until they are gone: by then they have told what they read. */
+async function untilTold(work: () => Promise<unknown>): Promise<void> {
+  const own = await listSessions()
+  await work()
+  await until('the sessions are gone', async () => (await listSessions()).every((pid) => own.includes(pid)))
 }
 
 async function listSessions(): Promise<number[]> {

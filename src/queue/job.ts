@@ -4,7 +4,7 @@
  */
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
-import type { Database } from '../db/database.ts'
+import type { Database, SqlRunner } from '../db/database.ts'
 import { oneRow } from '../db/one-row.ts'
 import { sql } from '../db/sql.ts'
 import { startDeadline } from '../deadline.ts'
@@ -120,8 +120,8 @@ export function pickEvents(summary: JobSummary): JobSummary {
 }
 
 /** Records a slot as missed, unless its run has begun. */
-export async function recordMissedRun(db: Database, job: string, slot: Date, reason: string): Promise<void> {
-  await db.sql`
+export async function recordMissedRun(db: SqlRunner, job: string, slot: Date, reason: string): Promise<void> {
+  await db`
     insert into job_run (job, slot, state, error) values (${job}, ${slot}, 'missed', ${reason})
     on conflict (job, slot) do update set state = 'missed', error = excluded.error
       where job_run.state = 'waiting'`
@@ -151,14 +151,12 @@ export async function enqueueRun(
   slot: Date,
   isOneMore = false,
 ): Promise<void> {
-  const isIt = sql`job = ${job} and slot = ${slot}`
   await db.begin(async (tx) => {
     const isNew =
       await tx`insert into job_run (job, slot) values (${job}, ${slot}) on conflict do nothing returning 1`
     if (isNew.length === 0 || (await queue.enqueueJobRun(tx, job, slot))) return
-    if (isOneMore) await tx`delete from job_run where ${isIt}`
-    else
-      await tx`update job_run set state = 'missed', error = 'The run before it had not ended.' where ${isIt}`
+    if (isOneMore) await tx`delete from job_run where job = ${job} and slot = ${slot}`
+    else await recordMissedRun(tx, job, slot, 'The run before it had not ended.')
   })
 }
 

@@ -170,7 +170,7 @@ function jobHandler(context: JobContext, jobs: readonly Job[]) {
     try {
       const summary = await executeJob({ ...context, signal }, job, slot)
       if (summary === BUSY)
-        await recordMissedRun(context.db, job.name, slot, 'Another run of the job was going on.')
+        await recordMissedRun(context.db.sql, job.name, slot, 'Another run of the job was going on.')
     } catch (error) {
       context.log.error({ job: job.name, slot, jobId: queued.id, err: error }, 'job failed')
       // A refusal of the service or of a setting would repeat. After a stop, or trouble of the database,

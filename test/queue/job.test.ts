@@ -188,10 +188,10 @@ test('who has the lock of a long job says so, several times within that while', 
 })
 
 test('a slot that nobody ran is recorded as missed, and a run that has begun is not touched', async () => {
-  await recordMissedRun(world.db, 'job', SLOT, 'Nobody was there.')
+  await recordMissedRun(world.db.sql, 'job', SLOT, 'Nobody was there.')
   assert.deepEqual((await readRun()).state, 'missed')
   await executeJob(first.context, NOTHING, SLOT)
-  await recordMissedRun(world.db, 'job', SLOT, 'Nobody was there.')
+  await recordMissedRun(world.db.sql, 'job', SLOT, 'Nobody was there.')
   assert.deepEqual((await readRun()).state, 'done')
 })
 

@@ -4,32 +4,21 @@ import { describeOutage, readPostingOutage, readServiceTroubles } from '../../ac
 import { describeLostTables } from '../../db/requirements.ts'
 import { describeOtherWriters } from '../../db/roles.ts'
 import { formatMinute } from '../../instant.ts'
-import { ageS, type Open, source } from '../figure.ts'
+import { ageS, type Source, source } from '../figure.ts'
 
-/** A kind of the view `open_work` that is a trouble itself: its sentence, or null. */
-function told(kind: keyof Open) {
-  return source({
-    read: ({ open }) => open[kind].message,
-    troubles: { [kind]: (message: string | null) => message },
-  })
+/** What is read is a trouble itself: its sentence, or several. */
+function trouble<Read extends string | readonly string[] | null>(kind: string, read: Source<Read>['read']) {
+  return source<Read>({ read, troubles: { [kind]: (says) => says } })
 }
-export const noRoom = told('no_room')
-export const readOnly = told('read_only')
-export const restoreHold = told('restored')
+export const noRoom = trouble('no_room', ({ open }) => open.no_room.message)
+export const readOnly = trouble('read_only', ({ open }) => open.read_only.message)
+export const restoreHold = trouble('restored', ({ open }) => open.restored.message)
 /** Whether the clocks of the database and of the service show the same. */
-export const clock = told('clock')
-
+export const clock = trouble('clock', ({ open }) => open.clock.message)
 /** What a person has taken from the database, and forgot to give back after a bulk load. */
-export const lostTables = source({
-  read: ({ db }) => describeLostTables(db.sql),
-  troubles: { lost_tables: (sentence) => sentence },
-})
-
+export const lostTables = trouble('lost_tables', ({ db }) => describeLostTables(db.sql))
 /** Who else may write into the books, with what takes the right away. */
-export const otherWriters = source({
-  read: ({ db }) => describeOtherWriters(db.sql),
-  troubles: { other_writers: (sentence) => sentence },
-})
+export const otherWriters = trouble('other_writers', ({ db }) => describeOtherWriters(db.sql))
 
 export const outage = source({
   read: ({ db }) => readPostingOutage(db.sql),
@@ -155,12 +144,9 @@ export const queue = source({
  * nothing, and a receiver that did not take a message a minute ago, are told by the view and keep nobody
  * awake.
  */
-export const undelivered = source({
-  read: async ({ db: { sql } }) => {
-    const rows = await sql<{ message: string }[]>`
-      select message from alert_problem
-      where problem in ('channel_settings', 'receiver_gone', 'delivery_dead') order by subject, problem`
-    return rows.map(({ message }) => message)
-  },
-  troubles: { not_told: (messages) => messages },
+export const undelivered = trouble('not_told', async ({ db: { sql } }) => {
+  const rows = await sql<{ message: string }[]>`
+    select message from alert_problem
+    where problem in ('channel_settings', 'receiver_gone', 'delivery_dead') order by subject, problem`
+  return rows.map(({ message }) => message)
 })

@@ -45,17 +45,11 @@ const NOT_FOUND = 40400
  * @returns null where the service does not have the path
  * @throws what `askFree` throws for anything but a missing path
  */
-export async function askIfOffered(
-  client: AppDataClient,
-  path: string,
-  kind?: FreeKind,
-): Promise<Reply | null> {
-  try {
-    return await ask(client, path, kind)
-  } catch (error) {
+export function askIfOffered(client: AppDataClient, path: string, kind?: FreeKind): Promise<Reply | null> {
+  return ask(client, path, kind).catch((error: unknown) => {
     if (error instanceof RejectedError && error.statusCode === NOT_FOUND) return null
     throw error
-  }
+  })
 }
 
 /** The rows of an answer; none where it has none. */

@@ -10,16 +10,39 @@ import type { Output } from './document.ts'
 /** In a pipe, at most one line of progress in this time for each phase. */
 const LOG_INTERVAL_MS = 10_000
 
-/** A phase ends with `done` or `fail`, whose text stays; `stop`, of a `finally`, gives the terminal back. */
-export type Progress = ReturnType<typeof showOnTerminal>
+export type Progress = ReturnType<typeof createProgress>
 
-/** @param nowMs a clock that only goes forward */
+/**
+ * A phase ends with `done` or `fail`, whose text stays, or with the next one, when what it was given is said
+ * of it; `stop`, of a `finally`, gives the terminal back.
+ * @param nowMs a clock that only goes forward
+ */
 export function createProgress(
   { stderr, isTerminal, log }: Pick<CommandContext, 'stderr' | 'isTerminal' | 'log'>,
   nowMs = () => performance.now(),
-): Progress {
+) {
   // Where the width is 0, as on a pseudo-terminal without a size, ora would move the cursor up for ever.
-  return isTerminal && (stderr.columns ?? 0) > 0 ? showOnTerminal(stderr) : writeToLog(log, nowMs)
+  const isShown = isTerminal && (stderr.columns ?? 0) > 0
+  const display = isShown ? showOnTerminal(stderr) : writeToLog(log, nowMs)
+  let said: string | null = null
+  const end = (how: 'done' | 'fail') => (text: string) => {
+    said = null
+    display[how](text)
+  }
+  const progress = {
+    ...display,
+    done: end('done'),
+    fail: end('fail'),
+    finish: () => {
+      if (said !== null) progress.done(said)
+    },
+    phase: (name: string, done: string | null = null) => {
+      progress.finish()
+      said = done
+      display.phase(name)
+    },
+  }
+  return progress
 }
 
 function showOnTerminal(stderr: Output) {
@@ -41,7 +64,7 @@ function showOnTerminal(stderr: Output) {
   }
 }
 
-function writeToLog(log: Logger, nowMs: () => number): Progress {
+function writeToLog(log: Logger, nowMs: () => number): ReturnType<typeof showOnTerminal> {
   let phase = ''
   let loggedAtMs = Number.NEGATIVE_INFINITY
   return {

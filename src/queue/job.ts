@@ -114,7 +114,7 @@ export async function executeJob(
 }
 
 /** Numbers that are not 0, and lists that are not empty. Most runs find nothing. */
-export function pickEvents(summary: JobSummary): JobSummary {
+function pickEvents(summary: JobSummary): JobSummary {
   const isEvent = (value: unknown) => (Array.isArray(value) ? value.length > 0 : Boolean(value))
   return Object.fromEntries(Object.entries(summary).filter(([, value]) => isEvent(value)))
 }

@@ -1,22 +1,18 @@
 /** `storerank export`. */
 import assert from 'node:assert/strict'
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { mkdtempSync } from 'node:fs'
+import { readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { commandsWith } from '../support/command.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { lasting } from '../support/lasting.ts'
 
 const database = lasting(createTestDatabase)
 const { succeed, refuse } = commandsWith(() => ({ DATABASE_URL: database.url }))
-let folder: string
-before(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'storerank-export-'))
-})
-after(async () => {
-  await rm(folder, { recursive: true })
-})
+const folder = mkdtempSync(join(tmpdir(), 'storerank-export-'))
+after(() => rm(folder, { recursive: true }))
 
 test('the format goes by the file or what is asked for; without a file it is CSV on stdout', async () => {
   const ask = (...args: string[]) => succeed('export', ...args)

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { describeWork } from '../../src/cli/run-report.ts'
-import { pickEvents } from '../../src/queue/job.ts'
 
 test('a line of a runner says what was done, and for whom', () => {
   const none = { stored: 0, posted: 0, projects: 0, micros: 0 }
@@ -14,10 +13,4 @@ test('a line of a runner says what was done, and for whom', () => {
     'stored 1 result, posted 1 measurement of 1 project, $0.0012',
   )
   assert.equal(describeWork({ ...none, stored: 5 }), 'stored 5 results')
-})
-
-test('of a run only what happened is logged', () => {
-  const summary = { due: 0, planned: 3, warnedOf: [], written: ['a'], waitsUntil: null, isWhole: false }
-  assert.deepEqual(pickEvents(summary), { planned: 3, written: ['a'] })
-  assert.deepEqual(pickEvents({ ready: 0, overdue: 0 }), {})
 })

@@ -156,9 +156,10 @@ test('a run of a job has a line with its name and its slot', async (t) => {
     catchUp: 'latest',
     timeoutMs: 60_000,
   } as const
-  await executeJob(context, { ...job, run: async () => ({ tasks: 3, none: 0 }) }, slot)
-  const [done] = find('job done')
-  assert.deepEqual([done.job, done.slot, done.tasks], ['job', slot.toISOString(), 3])
+  const summary = { tasks: 3, none: 0, written: ['a'], left: [], until: null, isWhole: false }
+  await executeJob(context, { ...job, run: async () => summary }, slot)
+  const [{ time: _, pid, hostname, level, msg, ...told }] = find('job done')
+  assert.deepEqual(told, { job: 'job', slot: slot.toISOString(), tasks: 3, written: ['a'] })
   await executeJob(context, { ...job, run: async () => ({ tasks: 0 }) }, new Date('2026-11-21T04:00:00Z'))
   assert.equal(find('job done').length, 1, 'what found nothing to do is told at debug')
 })

@@ -56,7 +56,7 @@ export const recover = command({
     )
     const progress = createProgress(context)
     try {
-      progress.phase('reading what was bought')
+      progress.phase('reading what was bought', 'what was bought is known')
       const found = await runLocked(job, {
         onProgress: (readTo, recovered) =>
           progress.update(`read to ${formatInstant(readTo)} · ${formatCount(recovered)} recovered`, {
@@ -72,7 +72,6 @@ export const recover = command({
         const warning = 'Another process is recovering this database; nothing was done here.'
         return { parts: [], warnings: [warning], exitCode: EXIT.busy }
       }
-      progress.done('what was bought is known')
       progress.phase('fetching results')
       const left = await fetchResults(job, wait)
       progress.done('results fetched')

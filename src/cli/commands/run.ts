@@ -6,7 +6,7 @@ import { countSendingPosts } from '../../ledger/release.ts'
 import { sendHeartbeat } from '../../monitor/heartbeat.ts'
 import { createMetrics, renderNoFigures } from '../../monitor/metrics.ts'
 import { type CycleResult, readOutstanding, runCycle, waitForJobs } from '../../queue/cycle.ts'
-import { BUSY, executeJob, type PhaseWords } from '../../queue/job.ts'
+import { BUSY, executeJob } from '../../queue/job.ts'
 import { startRunner } from '../../queue/runner.ts'
 import { describeSpentAccount, readBusinessTime } from '../../report/money.ts'
 import { writeWholeFile } from '../../report/write-file.ts'
@@ -147,11 +147,10 @@ async function runWholeCycle(
   if (isTrial && (await insertExampleWatchlist(session.db)))
     progress.done('an example watchlist was put into the empty watch tables')
   const runner = await startRunner(session.job, [])
-  const phases = createPhases(progress)
   const result = await runCycle(session.job, runner, JOBS, {
     waitMs,
-    onPhase: phases.begin,
-    onTrouble: phases.fail,
+    onPhase: ({ doing, done }) => progress.phase(doing, done),
+    onTrouble: progress.fail,
     onProgress: (outstanding) => {
       const { posted, stored } = runner.progress
       const { planned, posting, posted: waiting } = outstanding
@@ -161,7 +160,9 @@ async function runWholeCycle(
       progress.update(text, { posted, stored, planned, posting, waiting })
     },
   })
-  phases.end(result)
+  const waiting = describeWaiting(result.outstanding)
+  if (waiting === null) progress.finish()
+  else progress.fail(waiting)
   const parts = isBrief
     ? [await describeBriefly(session, runner, began)]
     : await describeRun(session, result, began, context.config)
@@ -177,29 +178,6 @@ async function explainHeld(
   if (held !== null) return { warnings: [held], exitCode: exitCodeOf(refusal) }
   const spent = await describeSpentAccount(db, job.settings.budget)
   return spent === null ? {} : { warnings: [spent], exitCode: EXIT.outOfMoney }
-}
-
-function createPhases(progress: Progress) {
-  let current: PhaseWords | null = null
-  const finish = () => {
-    if (current !== null) progress.done(current.done)
-  }
-  return {
-    begin: (words: PhaseWords) => {
-      finish()
-      current = words
-      progress.phase(words.doing)
-    },
-    fail: (problem: string) => {
-      current = null
-      progress.fail(problem)
-    },
-    end: ({ outstanding }: CycleResult) => {
-      const waiting = describeWaiting(outstanding)
-      if (waiting === null) finish()
-      else progress.fail(waiting)
-    },
-  }
 }
 
 /** After SIGTERM or Ctrl-C: what is settled, and what is not. */

@@ -11,13 +11,6 @@ export interface BatcherOptions {
   readonly writers: number
 }
 
-export interface Batcher<Item, Answer> {
-  /** Adds an item and waits for its answer; null when too much is held. @throws what `write` threw */
-  add(item: Item, bytes: number): Promise<Answer> | null
-  /** Resolves when nothing is held. */
-  drain(): Promise<void>
-}
-
 interface Held<Item, Answer> extends Omit<PromiseWithResolvers<Answer>, 'promise'> {
   readonly item: Item
   readonly bytes: number
@@ -27,7 +20,7 @@ interface Held<Item, Answer> extends Omit<PromiseWithResolvers<Answer>, 'promise
 export function createBatcher<Item, Answer>(
   write: (items: readonly Item[]) => Promise<readonly Answer[]>,
   { maxItems, maxHeldBytes, writers }: BatcherOptions,
-): Batcher<Item, Answer> {
+) {
   const waiting: Held<Item, Answer>[] = []
   const writing = new Set<Promise<void>>()
   let heldBytes = 0
@@ -50,7 +43,8 @@ export function createBatcher<Item, Answer>(
     writing.add(batch)
   }
   return {
-    add: (item, bytes) => {
+    /** Adds an item and waits for its answer; null when too much is held. @throws what `write` threw */
+    add: (item: Item, bytes: number): Promise<Answer> | null => {
       if (heldBytes >= maxHeldBytes) return null
       heldBytes += bytes
       const { promise, resolve, reject } = Promise.withResolvers<Answer>()
@@ -58,6 +52,7 @@ export function createBatcher<Item, Answer>(
       begin()
       return promise
     },
+    /** Resolves when nothing is held. */
     drain: async () => {
       while (writing.size > 0) await Promise.all(writing)
     },

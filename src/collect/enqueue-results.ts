@@ -27,14 +27,6 @@ export interface HandOutOptions {
   readonly countFetchJobs?: () => Promise<number>
 }
 
-export interface HandedOut {
-  readonly handedOut: number
-  /** Rows with a tag that is not ours: another program of the account owns them. */
-  readonly foreign: number
-  /** How often a ready list was asked. */
-  readonly lists: number
-}
-
 /** With no more fetch jobs than this a full list is asked again: what it showed is all but fetched. */
 const FEW_FETCH_JOBS = 3
 const LOOK_EVERY_MS = 100
@@ -56,9 +48,15 @@ export async function handOutReady(
   client: AppDataClient,
   options: HandOutOptions,
   enqueue: EnqueueFetch,
-): Promise<HandedOut> {
+) {
   const untilMs = performance.now() + FOLLOW_MS
-  const sum = { handedOut: 0, foreign: 0, lists: 0 }
+  const sum = {
+    handedOut: 0,
+    /** Rows with a tag that is not ours: another program of the account owns them. */
+    foreign: 0,
+    /** How often a ready list was asked. */
+    lists: 0,
+  }
   const endpoints = await listOutstandingEndpoints(db.sql)
   const ask = async (list: List): Promise<Asked> => {
     options.signal?.throwIfAborted()

@@ -171,7 +171,7 @@ async function fetchOne(client: AppDataClient, item: FetchItem): Promise<Fetched
 }
 
 /** Pure: the outcome of a task whose answer could not be had or read. */
-export function readFailure(item: FetchItem, error: StorerankError): Fetched {
+function readFailure(item: FetchItem, error: StorerankError): Fetched {
   if (error instanceof UnreadableError && [MISSING_RESULT, OVERSIZED].includes(error.path)) {
     const { path, message: problem } = error
     return { kind: 'unreadable', item, path, problem, bodyGzip: compressBody(null) }

@@ -12,8 +12,7 @@ import { type ListenAddress, onThisMachine, refuseAddress } from '../listen-addr
 import type { Secret } from '../secret.ts'
 import { readIdentifier } from '../service/fields.ts'
 import { whyNot } from '../trouble.ts'
-import { type Batcher, createBatcher } from './batcher.ts'
-import type { Fetched } from './fetch.ts'
+import { createBatcher } from './batcher.ts'
 import {
   handOutPingbacks,
   type Pingback,
@@ -48,14 +47,12 @@ const MAX_ID_LENGTH = 64
 const FEW_IDS = 10
 
 interface Batchers {
-  readonly postbacks: Batcher<Postback, Verdict>
-  readonly pingbacks: Batcher<Pingback, Verdict>
+  readonly postbacks: ReturnType<typeof batchOf<Postback>>
+  readonly pingbacks: ReturnType<typeof batchOf<Pingback>>
 }
 
-export interface ReceiverDeps extends Omit<WebhookDeps, 'store'> {
+export interface ReceiverDeps extends WebhookDeps {
   readonly log: Logger
-  /** Stores results of different tasks. The id stands on each line of the log about the batch. */
-  readonly store: (batch: readonly Fetched[], batchId: string) => Promise<unknown>
 }
 
 /** The ids for a line of the log, when they are few. */
@@ -74,9 +71,7 @@ export async function startReceiver(
   listen: ListenAddress,
 ): Promise<Receiver> {
   const batchers: Batchers = {
-    postbacks: batchOf<Postback>((postbacks, batchId) => {
-      return storePostbacks({ ...deps, store: (batch) => deps.store(batch, batchId) }, postbacks)
-    }, deps.log),
+    postbacks: batchOf<Postback>((postbacks, batchId) => storePostbacks(deps, postbacks, batchId), deps.log),
     pingbacks: batchOf<Pingback>((pingbacks) => handOutPingbacks(deps, pingbacks), deps.log),
   }
   const app = buildServer(batchers, url)

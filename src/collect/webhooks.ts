@@ -23,8 +23,8 @@ export interface Postback extends Pingback {
 export interface WebhookDeps {
   readonly db: Database
   readonly enqueue: EnqueueFetch
-  /** Stores a batch of results that are all of different tasks. */
-  readonly store: (batch: readonly Fetched[]) => Promise<unknown>
+  /** Stores results that are all of different tasks. The id stands on each line of the log about the batch. */
+  readonly store: (batch: readonly Fetched[], batchId: string) => Promise<unknown>
 }
 
 /** The HTTP status of the answer. Only after 200 the service takes the task off its ready list. */
@@ -34,12 +34,16 @@ export type Verdict = 200 | 400 | 404 | 413 | 503
 type KnownTask = FetchItem & { readonly isOpen: boolean }
 
 /** Stores the results of postbacks. They are committed when the verdicts are returned. */
-export async function storePostbacks(deps: WebhookDeps, postbacks: readonly Postback[]): Promise<Verdict[]> {
+export async function storePostbacks(
+  deps: WebhookDeps,
+  postbacks: readonly Postback[],
+  batchId: string,
+): Promise<Verdict[]> {
   const tasks = await findTasks(deps.db.sql, postbacks)
   const readings = postbacks.map((postback) => read(postback, tasks.get(postback.id)))
   const results = readings.flatMap((reading) => reading.fetched ?? [])
   const fetched = [...new Map(results.map((result) => [result.item.serviceId, result])).values()]
-  if (fetched.length > 0) await deps.store(fetched)
+  if (fetched.length > 0) await deps.store(fetched, batchId)
   return readings.map((reading) => reading.verdict)
 }
 

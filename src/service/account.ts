@@ -24,16 +24,7 @@ export type UsageTable = ReturnType<typeof readUsage>
 export type UserData = ReturnType<typeof readUserData>
 
 /** One entry of the price list (docs/service.md: rates.price). */
-export interface PriceEntry {
-  readonly api: string
-  /** Path of keys inside it, such as `app_searches.task_post`. */
-  readonly call: string
-  /** `priority_low`, `priority_normal` or `priority_high`. */
-  readonly priority: string
-  /** `per_request`, or `per_result`: for every row of the result. */
-  readonly costType: string
-  readonly costMicros: number
-}
+export type PriceEntry = ReturnType<typeof listPrices>[number]
 
 const PATH = '/v3/appendix/user_data'
 const CALL = `GET ${PATH}`
@@ -131,14 +122,17 @@ function leavesOf(value: unknown, levels: number, keys: readonly string[] = []):
 }
 
 /** The key of each array is the priority, the keys above it are api and call. */
-function listPrices(price: Record<string, unknown>): PriceEntry[] {
+function listPrices(price: Record<string, unknown>) {
   return leavesOf(price, MAX_PRICE_LEVELS).flatMap(([keys, entries]) => {
     if (!Array.isArray(entries) || keys.length < 3) return []
     const [api = '', ...call] = keys
+    /** `priority_low`, `priority_normal` or `priority_high`. */
     const priority = call.pop() ?? ''
-    return entries.filter(isObject).flatMap((entry): PriceEntry[] => {
+    return entries.filter(isObject).flatMap((entry) => {
       const costMicros = readCost(entry.cost)
+      /** `per_request`, or `per_result`: for every row of the result. */
       const costType = readName(entry.cost_type) ?? ''
+      // Such as `app_searches.task_post`.
       return costMicros === null ? [] : [{ api, call: call.join('.'), priority, costType, costMicros }]
     })
   })

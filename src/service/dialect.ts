@@ -13,18 +13,18 @@ export const DUMMY_HOST = 'sandbox.dataforseo.com'
 /** Where the service is sold. */
 const HOSTS_AS_SOLD = ['api.dataforseo.com', 'api.dataforapps.com', DUMMY_HOST]
 
-export interface Dialect {
-  /** A path of ours, as the service is called. */
-  readonly toService: (path: string) => string
-  /** A path as the service names it, in our words. */
-  readonly toOurs: (path: string) => string
-}
+export type Dialect = ReturnType<typeof dialectOf>
 
 /** How the service at an address speaks. @param names what a person set; else by its host */
-export function dialectOf(baseUrl: URL, names?: StoreNames): Dialect {
+export function dialectOf(baseUrl: URL, names?: StoreNames) {
   const theirs = names ?? (HOSTS_AS_SOLD.includes(baseUrl.hostname) ? STORES_AS_SOLD : SPECIFIED)
   const ours = Object.fromEntries(Object.entries(theirs).map(([store, name]) => [name, store]))
-  return { toService: (path) => renameStore(path, theirs), toOurs: (path) => renameStore(path, ours) }
+  return {
+    /** A path of ours, as the service is called. */
+    toService: (path: string) => renameStore(path, theirs),
+    /** A path as the service names it, in our words. */
+    toOurs: (path: string) => renameStore(path, ours),
+  }
 }
 
 /** Names as a person sets them, that of the iOS store first: `apple,google`. Null for anything else. */

@@ -195,6 +195,11 @@ export function toWireName(ours: string): string {
   return ours.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }
 
+/** A request by the names of the wire. */
+export function toWireRecord(asked: object): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(asked).map(([name, value]) => [toWireName(name), value]))
+}
+
 /**
  * The error for a field that breaks the contract.
  * @param path such as `items[3].rank_group`, in parts

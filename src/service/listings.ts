@@ -7,14 +7,14 @@ import {
   optionalUrl,
   PLACE,
   readWith,
-  toWireName,
+  toWireRecord,
   wireRecord,
   wireText,
   wireTimestamp,
 } from './fields.ts'
 import { LISTING_SEARCH, type Store } from './functions.ts'
 import { readItems } from './items.ts'
-import { callOnce, type PostOutcome } from './post-tasks.ts'
+import { callOnce } from './post-tasks.ts'
 import { checkRequest, rowOffset, wholeUpTo } from './requests.ts'
 import { parseListedApp } from './results.ts'
 import { classifyStatus } from './status-codes.ts'
@@ -25,28 +25,11 @@ export type ListingSearchResult = ReturnType<typeof parseListingResult>
 /** One listing: an app as its page was read last. */
 export type Listing = ReturnType<typeof readListing>
 
-export type ListingOutcome =
-  /** Nothing was searched, and nothing charged; or whether it was is unknown. */
-  | Exclude<PostOutcome, { kind: 'answered' }>
-  /** The service refused this search by a code of its own, and charged nothing. */
-  | {
-      readonly kind: 'failed'
-      readonly statusCode: number
-      readonly message: string
-      readonly httpStatus: number
-    }
-  | {
-      readonly kind: 'done'
-      /** The service's own. */
-      readonly serviceId: string
-      /** 20000, or 40102 when nothing was found. */
-      readonly statusCode: number
-      readonly httpStatus: number
-      /** What it cost, micro-dollars; null when the answer does not say. */
-      readonly costMicros: number | null
-      /** `result[0]` as sent, which `parseListingResult` reads. */
-      readonly result: unknown
-    }
+/**
+ * `done`, `failed`: the service refused this search by a code of its own, and charged nothing; or as a POST of
+ * tasks has it.
+ */
+export type ListingOutcome = Awaited<ReturnType<typeof searchListings>>
 
 /** Prices of the service as it is sold; below them nothing is reserved. */
 export const LISTING_PRICES = { callMicros: 10_000, resultMicros: 100 } as const
@@ -90,16 +73,15 @@ export async function searchListings(
   store: Store,
   asked: ListingQuery,
   send: SendWindow,
-): Promise<ListingOutcome> {
+) {
   const path = `/v3/app_data/${store}/${LISTING_SEARCH}/search/live`
   checkRequest(query, asked, `POST ${path}`)
-  const wire = Object.fromEntries(Object.entries(asked).map(([name, value]) => [toWireName(name), value]))
-  const answer = await callOnce(transport, path, [wire], send)
+  const answer = await callOnce(transport, path, [toWireRecord(asked)], send)
   return 'kind' in answer ? answer : readOutcome(answer, asked.tag)
 }
 
 /** What an answer with HTTP 200 says of its one task. */
-function readOutcome(envelope: Envelope, tag: string | undefined): ListingOutcome {
+function readOutcome(envelope: Envelope, tag: string | undefined) {
   const [task] = envelope.tasks
   if (task !== undefined && task.tag !== null && task.tag !== tag)
     return unknown('it is about something else')
@@ -111,8 +93,13 @@ function readOutcome(envelope: Envelope, tag: string | undefined): ListingOutcom
       const { id: serviceId = null, costMicros, result } = task ?? {}
       if (serviceId === null) return unknown('the answer has no id')
       const [found = null] = Array.isArray(result) ? result : []
-      // What costs nothing says nothing, as in a POST of tasks: the estimate stands in.
-      return { kind: 'done', serviceId, ...call, costMicros: costMicros || null, result: found }
+      return {
+        ...{ kind: 'done' as const, serviceId, ...call },
+        /** Null where it says nothing or 0, as in a POST of tasks: the estimate stands in. */
+        costMicros: costMicros || null,
+        /** `result[0]` as sent, which `parseListingResult` reads. */
+        result: found as unknown,
+      }
     }
     case 'rejected':
     case 'money':
@@ -121,14 +108,14 @@ function readOutcome(envelope: Envelope, tag: string | undefined): ListingOutcom
     case 'too_many_at_once':
       // Such as a task of a POST: a refusal that costs something contradicts itself.
       if ((task?.costMicros ?? 0) > 0) return unknown(`a refusal with a cost, ${statusCode}`)
-      return { kind: 'failed', message, ...call }
+      return { kind: 'failed' as const, message, ...call }
     default:
       return unknown(`${statusCode} ${message}`)
   }
 }
 
-function unknown(reason: string): ListingOutcome {
-  return { kind: 'unknown', reason, httpStatus: 200 }
+function unknown(reason: string) {
+  return { kind: 'unknown', reason, httpStatus: 200 } as const
 }
 
 const page = wireRecord({

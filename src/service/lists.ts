@@ -8,6 +8,7 @@ import {
   readIdentifier,
   readNumber,
   textIfReadable,
+  toWireRecord,
   wireCode,
   wireCount,
   wireIdentifier,
@@ -17,7 +18,7 @@ import {
 } from './fields.ts'
 import type { Store } from './functions.ts'
 import { fetchReadableRows } from './replies.ts'
-import { checkRequest, formatInstant, refuseRange, rowOffset, wholeUpTo } from './requests.ts'
+import { checkRequest, formatInstant, type Range, refuseRange, rowOffset, wholeUpTo } from './requests.ts'
 import { classifyStatus } from './status-codes.ts'
 import type { Transport } from './transport.ts'
 
@@ -118,19 +119,6 @@ export const MAX_FAILED_TASK_ROWS = 1000
 /** As the service is sold; by the specification a day. What it does not allow it refuses itself. */
 const HISTORY_DAYS = 7
 
-export interface FailedTaskQuery {
-  /** Rows, 1 to 1000. Default 1000. */
-  readonly limit?: number
-  /** Rows to skip. Default 0. */
-  readonly offset?: number
-  /** Only failures of this function, such as `postback_url`. */
-  readonly filteredFunction?: string
-  /** As far back as the service allows, a day or a week, to the second: fractions are cut off. */
-  readonly from?: Date
-  /** Not before `from`. */
-  readonly to?: Date
-}
-
 /** One failure of a task or of a webhook (docs/service.md: Failed-task record). */
 const failedTask = wireRecord({
   /** Of the task, the service's own. */
@@ -156,25 +144,24 @@ const FUNCTION_RULE = 'must be the name of a function'
 const query = z.object({
   limit: wholeUpTo(MAX_FAILED_TASK_ROWS),
   offset: rowOffset,
-  filtered_function: z.string(FUNCTION_RULE).min(1, FUNCTION_RULE).optional(),
+  /** Only failures of this function, such as `postback_url`. */
+  filteredFunction: z.string(FUNCTION_RULE).min(1, FUNCTION_RULE).optional(),
 })
+
+/** By default the first 1000 rows; a range goes as far back as the service allows, a day or a week. */
+export type FailedTaskQuery = Readonly<z.input<typeof query>> & Range
 
 /** @throws ConfigurationError when the query breaks a rule; what `fetchReadableRows` throws */
 export async function listFailedTasks(
   transport: Transport,
-  { limit, offset, filteredFunction, from, to }: FailedTaskQuery,
+  { from, to, limit, offset, filteredFunction }: FailedTaskQuery,
 ): Promise<FailedTask[]> {
   const path = '/v3/app_data/errors'
-  const request = {
-    limit,
-    offset,
-    filtered_function: filteredFunction,
-    datetime_from: from && formatInstant(from),
-    datetime_to: to && formatInstant(to),
-  }
+  const asked = { limit, offset, filteredFunction }
+  const request = { ...asked, datetimeFrom: from && formatInstant(from), datetimeTo: to && formatInstant(to) }
   const range = refuseRange({ from, to }, transport.nowMs(), HISTORY_DAYS, 'the past seven days')
   checkRequest(query.superRefine(range), request, `POST ${path}`)
-  const call = { kind: 'failed_tasks', method: 'POST', path, body: [request] } as const
+  const call = { kind: 'failed_tasks', method: 'POST', path, body: [toWireRecord(request)] } as const
   return fetchReadableRows(transport, call, failedTask)
 }
 

@@ -22,18 +22,7 @@ export type { TaskToPost } from './task-rules.ts'
 export const MAX_TASKS_PER_POST = TIMINGS.tasksPerPost
 
 /** What became of one posted task. */
-export interface TaskAnswer {
-  /** Ours, as posted. */
-  readonly tag: string
-  /** Null for some tasks that are refused, and for those that were never sent. */
-  readonly serviceId: string | null
-  /** 20100 when it was created. */
-  readonly statusCode: number
-  /** In the words of the service; a sentence of ours for a task that was never sent. */
-  readonly message: string
-  /** Before refund, micro-dollars; 0 when it was refused. */
-  readonly costMicros: number
-}
+export type TaskAnswer = NonNullable<ReturnType<typeof toAnswer>>
 
 export type PostOutcome =
   /** It failed before the first byte was written: nothing was created. */
@@ -171,9 +160,19 @@ function readRefusal(result: Answered, envelope: Envelope | null): Refused | nul
 }
 
 /** Null for what settles nothing: no tag, or created without an id or a cost. Then the list decides. */
-function toAnswer(task: TaskReply): TaskAnswer | null {
-  const { tag, id, statusCode, message, costMicros } = task
+function toAnswer({ tag, id, statusCode, message, costMicros }: TaskReply) {
   if (tag === null) return null
   if (classifyStatus(statusCode) === 'created' && (id === null || !costMicros)) return null
-  return { tag, serviceId: id, statusCode, message, costMicros: costMicros ?? 0 }
+  return {
+    /** Ours, as posted. */
+    tag,
+    /** Null for some tasks that are refused, and for those that were never sent. */
+    serviceId: id,
+    /** 20100 when it was created. */
+    statusCode,
+    /** In the words of the service; a sentence of ours for a task that was never sent. */
+    message,
+    /** Before refund; 0 when it was refused. */
+    costMicros: costMicros ?? 0,
+  }
 }

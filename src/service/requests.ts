@@ -27,25 +27,26 @@ export function formatInstant(instant: Date): string {
   return Number.isNaN(instant.getTime()) ? String(instant) : formatTimestamp(instant)
 }
 
+/** To the second: fractions are cut off. `to` is not before `from`. */
+export interface Range {
+  readonly from?: Date | undefined
+  readonly to?: Date | undefined
+}
+
 /**
- * A refinement of `datetime_from` and `datetime_to`: within `days` of the service's present.
+ * A refinement of a request for a range: within `days` of the service's present.
  * @param allowed these days, for the message
  */
-export function refuseRange(
-  { from, to }: { readonly from?: Date | undefined; readonly to?: Date | undefined },
-  nowMs: number,
-  days: number,
-  allowed: string,
-) {
+export function refuseRange({ from, to }: Range, nowMs: number, days: number, allowed: string) {
   const oldestMs = nowMs - days * DAY_MS - CLOCK_SKEW_MS
   const isOutside = (instant: Date | undefined) =>
     instant !== undefined && !(instant.getTime() >= oldestMs && instant.getTime() <= nowMs + CLOCK_SKEW_MS)
   return (_: unknown, context: z.core.$RefinementCtx) => {
     const refuse = (field: string, message: string) =>
       context.addIssue({ code: 'custom', path: [field], message })
-    if (isOutside(from)) refuse('datetime_from', `must be within ${allowed}`)
-    if (isOutside(to)) refuse('datetime_to', `must be within ${allowed}`)
-    if (from && to && from > to) refuse('datetime_to', 'must not be before datetime_from')
+    if (isOutside(from)) refuse('datetimeFrom', `must be within ${allowed}`)
+    if (isOutside(to)) refuse('datetimeTo', `must be within ${allowed}`)
+    if (from && to && from > to) refuse('datetimeTo', 'must not be before datetime_from')
   }
 }
 

@@ -11,19 +11,13 @@ import {
   readTag,
   readTimestamp,
   textIfReadable,
+  toWireRecord,
   wireIdentifier,
   wireRecord,
   wireTimestamp,
   wireValue,
 } from './fields.ts'
-import {
-  findRule,
-  LISTING_SEARCH,
-  type Priority,
-  SERVICE_FUNCTIONS,
-  type ServiceFunction,
-  type Store,
-} from './functions.ts'
+import { findRule, LISTING_SEARCH, SERVICE_FUNCTIONS, type ServiceFunction, type Store } from './functions.ts'
 import { readServiceTime } from './lists.ts'
 import { fetchRows } from './replies.ts'
 import { checkRequest, formatInstant, refuseRange, rowOffset, wholeUpTo } from './requests.ts'
@@ -107,32 +101,18 @@ const page = z.object({ limit: wholeUpTo(MAX_TASK_ID_ROWS), offset: rowOffset })
 export async function listTaskIds(transport: Transport, query: TaskIdQuery): Promise<TaskIdRow[]> {
   const path = '/v3/app_data/id_list'
   const { from, to, includeMetadata, limit, offset, sort } = query
-  const request = {
-    datetime_from: formatInstant(from),
-    datetime_to: formatInstant(to),
-    ...{ limit, offset, sort },
-    include_metadata: includeMetadata,
-  }
+  const asked = { limit, offset, sort, includeMetadata }
+  const request = { datetimeFrom: formatInstant(from), datetimeTo: formatInstant(to), ...asked }
   const [days, allowed] = includeMetadata ? MONTH : HALF_YEAR
   const range = refuseRange({ from, to }, transport.nowMs(), days, allowed)
   checkRequest(page.superRefine(range), request, `POST ${path}`)
-  const call = { kind: 'id_list', method: 'POST', path, body: [request] } as const
+  const call = { kind: 'id_list', method: 'POST', path, body: [toWireRecord(request)] } as const
   const rows = await fetchRows(transport, call, taskIdRow)
   return rows.map((row) => ({ ...row, url: row.url && transport.dialect.toOurs(pathOfUrl(row.url)) }))
 }
 
-export interface PostedTask {
-  readonly store: Store
-  readonly function: ServiceFunction | typeof LISTING_SEARCH
-  /** The keyword as typed, the app's id, the collection, or what a search in listings asked for. */
-  readonly subject: string
-  /** Of a chart, with the age that it is for. */
-  readonly category: string | null
-  readonly locationCode: number
-  readonly languageCode: string
-  readonly priority: Priority
-  readonly depth: number | null
-}
+/** What was asked for. */
+export type PostedTask = NonNullable<ReturnType<typeof readPostedTask>>
 
 const MAKING_PATH =
   /^\/v3\/app_data\/(ios_store|android_store)\/(?:(\w+)\/task_post|app_listings\/search\/live)$/
@@ -157,7 +137,7 @@ const parameters = wireRecord({
 })
 
 /** Null when the row does not say what was asked for, such as a task that is older than a month. */
-export function readPostedTask({ url, metadata }: Pick<TaskIdRow, 'url' | 'metadata'>): PostedTask | null {
+export function readPostedTask({ url, metadata }: Pick<TaskIdRow, 'url' | 'metadata'>) {
   const [, store, called] = MAKING_PATH.exec(url ?? '') ?? []
   if (store === undefined || !isObject(metadata)) return null
   return called === undefined
@@ -166,12 +146,12 @@ export function readPostedTask({ url, metadata }: Pick<TaskIdRow, 'url' | 'metad
 }
 
 /** A search in listings has no place and no language. */
-function readLiveCall(store: Store, metadata: Readonly<Record<string, unknown>>): PostedTask {
+function readLiveCall(store: Store, metadata: Readonly<Record<string, unknown>>) {
   const none = { category: null, locationCode: 0, languageCode: '', priority: 1, depth: null } as const
-  return { store, function: LISTING_SEARCH, subject: describeQuery(metadata), ...none }
+  return { store, function: LISTING_SEARCH, subject: describeQuery(metadata), ...none } as const
 }
 
-function readTask(store: Store, called: string, metadata: unknown): PostedTask | null {
+function readTask(store: Store, called: string, metadata: unknown) {
   const fn = SERVICE_FUNCTIONS.find((known) => known === called)
   const posted = parameters.safeParse(metadata).data
   if (fn === undefined || posted === undefined) return null
@@ -188,7 +168,9 @@ function readTask(store: Store, called: string, metadata: unknown): PostedTask |
   return {
     store,
     function: fn,
+    /** The keyword as typed, the app's id, or the collection. */
     subject,
+    /** Of a chart, with the age that it is for. */
     category: fn === 'app_list' ? joinCategory(appCategory, ageRating) : null,
     ...asked,
     depth: rule.maximumDepth === null ? null : (depth ?? rule.defaultDepth),

@@ -108,46 +108,16 @@ export function readResultPath(value: unknown): string | null {
   return typeof value === 'string' && value.length <= 500 && /^\/v3(\/[\w-]+)+$/.test(value) ? value : null
 }
 
-/** What an answer says of itself, as sent. */
-interface SentBack {
-  /** The parameters of the task. */
-  readonly echo: unknown
-  /** The path by which the answer was got, in segments. */
-  readonly path: unknown
-}
-
-/** 40601, 40602: keep waiting. */
-interface Pending {
-  readonly kind: 'pending'
-  readonly statusCode: number
-}
-
-/** 40101, 40103, 40401, 40403 and other 4xxxx: the caller decides by code. */
-interface Failed {
-  readonly kind: 'failed'
-  readonly statusCode: number
-  readonly message: string
-}
-
-interface Done extends Pick<Reply, 'answeredAt' | 'rawBytes'> {
-  readonly kind: 'done'
-  /** The service's own id of the task. */
-  readonly serviceId: string
-  /** Ours; null when the task was posted without one. */
-  readonly tag: string | null
-  /** 40102: a measurement that found nothing. */
-  readonly statusCode: 20000 | 40102
-  /** `result[0]` as sent; null with 40102, unless it has items nevertheless. */
-  readonly result: unknown
-  readonly results: number
-}
-
-export type ResultOutcome = Pending | (Failed & SentBack) | (Done & SentBack)
+/**
+ * What an answer says of a task. `pending` (40601, 40602): keep waiting. `failed` (40101, 40103, 40401, 40403
+ * and other 4xxxx): the caller decides by code.
+ */
+export type ResultOutcome = ReturnType<typeof readReply>
 
 /** A result that is read. */
 export type TaskOutcome<T> =
-  | Pending
-  | Failed
+  | Extract<ResultOutcome, { kind: 'pending' }>
+  | Omit<Extract<ResultOutcome, { kind: 'failed' }>, 'echo' | 'path'>
   | ({
       readonly kind: 'done'
       /** The service's own. */
@@ -259,19 +229,24 @@ function classifyResult(statusCode: number, message: string): StatusClass {
 }
 
 /** What an answer says of the task with this id; `what` is the call that was answered, for messages. */
-function readReply(reply: Reply, id: string, what: string): ResultOutcome {
+function readReply(reply: Reply, id: string, what: string) {
   const { statusCode, message, task } = reply
   if (task !== null) checkId(task, id, what)
-  const sentBack = { echo: task?.data ?? null, path: task?.path ?? null }
+  const sentBack = {
+    /** As sent: the parameters of the task. */
+    echo: (task?.data ?? null) as unknown,
+    /** As sent: the path by which the answer was got, in segments. */
+    path: (task?.path ?? null) as unknown,
+  }
   const statusClass = classifyResult(statusCode, message)
   switch (statusClass) {
     case 'pending':
-      return { kind: 'pending', statusCode }
+      return { kind: 'pending', statusCode } as const
     case 'rejected':
-      return { kind: 'failed', statusCode, message, ...sentBack }
+      return { kind: 'failed', statusCode, message, ...sentBack } as const
     case 'store_failed':
       // The caller pays for another attempt, so the task itself has to say so.
-      if (task !== null) return { kind: 'failed', statusCode, message, ...sentBack }
+      if (task !== null) return { kind: 'failed', statusCode, message, ...sentBack } as const
       break
     case 'ok':
     case 'no_results':
@@ -297,17 +272,30 @@ function readDone(
   { id: serviceId, tag, result: sent }: TaskReply,
   statusClass: 'ok' | 'no_results',
   what: string,
-): Done {
+) {
   if (serviceId === null) throw new UnreadableError(`${what} was answered without an id.`, 'tasks[0].id')
   const all: readonly unknown[] = Array.isArray(sent) ? sent : []
-  const [result = null] = all
-  const done = { kind: 'done', serviceId, tag, results: all.length, rawBytes, answeredAt } as const
-  if (statusClass === 'no_results') {
-    const { items } = objectOf(result)
-    return { ...done, statusCode: 40102, result: Array.isArray(items) && items.length > 0 ? result : null }
+  const [first = null] = all
+  const isEmpty = statusClass === 'no_results'
+  if (first === null && !isEmpty)
+    throw new UnreadableError(`${what} says that the task is done, but holds no result.`, 'tasks[0].result')
+  const { items } = objectOf(first)
+  const hasItems = Array.isArray(items) && items.length > 0
+  return {
+    kind: 'done' as const,
+    /** The service's own id of the task. */
+    serviceId,
+    /** Ours; null when the task was posted without one. */
+    tag,
+    /** 40102: a measurement that found nothing. */
+    statusCode: isEmpty ? (40102 as const) : (20000 as const),
+    /** As sent; null with 40102, unless it has items nevertheless. */
+    result: isEmpty && !hasItems ? null : first,
+    /** How many results were sent. */
+    results: all.length,
+    rawBytes,
+    answeredAt,
   }
-  if (result !== null) return { ...done, statusCode: 20000, result }
-  throw new UnreadableError(`${what} says that the task is done, but holds no result.`, 'tasks[0].result')
 }
 
 /** A search of 100 apps: unpacked in one piece, it takes half the time that it takes in pieces of 16 KiB. */

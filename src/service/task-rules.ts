@@ -1,6 +1,6 @@
 /** A task as it is posted, by whose lengths and names its rules go (spec: Task posting). */
 import { z } from 'zod'
-import { readIdentifier, toWireName } from './fields.ts'
+import { readIdentifier, toWireRecord } from './fields.ts'
 import {
   AGE_RATINGS,
   type AgeRating,
@@ -109,11 +109,10 @@ export function toWire(fn: ServiceFunction, { subject, category, tag, ...options
   const [field] = SUBJECTS[fn]
   // A caller in JavaScript may give anything, which the rules refuse then.
   const isKeyword = field === 'keyword' && typeof subject === 'string'
-  const named = Object.entries(options).map(([option, value]) => [toWireName(option), value])
   return {
     [field]: isKeyword ? encodeKeyword(subject) : subject,
     app_category: category,
-    ...Object.fromEntries(named),
+    ...toWireRecord(options),
     tag,
   }
 }

@@ -132,7 +132,7 @@ export const FAIL_POINTS: Readonly<Record<string, Rewrite>> = {
     ),
     'between delivery and storing': before(
       'collect/webhooks.ts',
-      'if (fetched.length > 0) await deps.store(fetched)',
+      'if (fetched.length > 0) await deps.store(fetched, batchId)',
     ),
     'between storing and the answer to a delivery': before(
       'collect/webhooks.ts',

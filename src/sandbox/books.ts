@@ -62,11 +62,7 @@ export type Entry =
   | { kind: 'sent'; id: string; hook: Hook; failure?: DeliveryFailure }
   | { kind: 'resent'; id: string }
 
-export type Books = {
-  /** Adds an entry to the file; returns when the operating system has it. */
-  append(entry: Entry): void
-  close(): void
-}
+export type Books = ReturnType<typeof openBooks>
 
 /** Another process has the state file. */
 export class StateInUseError extends Error {}
@@ -114,14 +110,15 @@ const replayFile = (file: string, replay: (entry: Entry) => void): number => {
  * Opens the books, after giving every entry of the file to `replay`; without a file they are forgotten with
  * the process. Throws StateInUseError when they are open elsewhere, and on a bad line in the middle.
  */
-export const openBooks = (file: string | undefined, replay: (entry: Entry) => void): Books => {
-  if (file === undefined) return { append: () => {}, close: () => {} }
+export const openBooks = (file: string | undefined, replay: (entry: Entry) => void) => {
+  if (file === undefined) return { append: (_entry: Entry) => {}, close: () => {} }
   const unlock = takeLock(`${file}.lock`)
   const length = existsSync(file) ? replayFile(file, replay) : 0
   const descriptor = openSync(file, 'a', 0o600)
   ftruncateSync(descriptor, length)
   return {
-    append: (entry) => appendFileSync(descriptor, `${JSON.stringify(entry)}\n`),
+    /** Adds an entry to the file; returns when the operating system has it. */
+    append: (entry: Entry) => appendFileSync(descriptor, `${JSON.stringify(entry)}\n`),
     close: () => {
       closeSync(descriptor)
       unlock()

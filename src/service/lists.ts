@@ -170,15 +170,7 @@ export const MAX_IDS_PER_RESEND = 100
 const MAX_ID_LENGTH = 64
 
 /** What became of one id of a resend. */
-export interface ResendAnswer {
-  /** Of the task. */
-  readonly id: string
-  /** Whether its pingback or postback goes out again. */
-  readonly isResent: boolean
-  /** 20100 when it is; 40503 for a task without a webhook; null when the service said nothing of it. */
-  readonly statusCode: number | null
-  readonly message: string
-}
+export type ResendAnswer = Awaited<ReturnType<typeof resendWebhooks>>[number]
 
 /**
  * Has the webhooks of 1 to 100 tasks sent again, at no charge; one may come twice.
@@ -186,10 +178,7 @@ export interface ResendAnswer {
  * @throws ConfigurationError for another number of ids, or one that is no text of 1 to 64 characters;
  *   RejectedError when the service refuses the whole call; what `callFree` throws
  */
-export async function resendWebhooks(
-  transport: Transport,
-  taskIds: readonly string[],
-): Promise<ResendAnswer[]> {
+export async function resendWebhooks(transport: Transport, taskIds: readonly string[]) {
   const path = '/v3/appendix/webhook_resend'
   const unsent = (rule: string) => new ConfigurationError(`POST ${path} was not sent: ${rule}.`)
   if (taskIds.length < 1 || taskIds.length > MAX_IDS_PER_RESEND)
@@ -206,9 +195,14 @@ export async function resendWebhooks(
     // By the id that it names; an answer that names none of its own is that of its place.
     const named = tasks.find((task) => task.id === id || objectOf(task.data).id === id)
     const task = named ?? (tasks.length === taskIds.length ? tasks[index] : undefined)
-    if (task === undefined)
-      return { id, isResent: false, statusCode: null, message: 'The service did not say.' }
-    const isResent = ['created', 'ok'].includes(classifyStatus(task.statusCode))
-    return { id, isResent, statusCode: task.statusCode, message: task.message }
+    return {
+      /** Of the task. */
+      id,
+      /** Whether its pingback or postback goes out again. */
+      isResent: task !== undefined && ['created', 'ok'].includes(classifyStatus(task.statusCode)),
+      /** 20100 when it is; 40503 for a task without a webhook; null when the service said nothing of it. */
+      statusCode: task?.statusCode ?? null,
+      message: task?.message ?? 'The service did not say.',
+    }
   })
 }

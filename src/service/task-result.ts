@@ -115,23 +115,7 @@ export function readResultPath(value: unknown): string | null {
 export type ResultOutcome = ReturnType<typeof readReply>
 
 /** A result that is read. */
-export type TaskOutcome<T> =
-  | Extract<ResultOutcome, { kind: 'pending' }>
-  | Omit<Extract<ResultOutcome, { kind: 'failed' }>, 'echo' | 'path'>
-  | ({
-      readonly kind: 'done'
-      /** The service's own. */
-      readonly id: string
-      /** 20000, or 40102 when the store found nothing. */
-      readonly statusCode: 20000 | 40102
-      /** The path of the call in segments, the last one the id; null when missing. */
-      readonly path: readonly string[] | null
-      /** The parameters that the task was posted with. */
-      readonly data: TaskEcho
-      /** Null with 40102. */
-      readonly result: T | null
-      // A cost of the answer is none: the task was paid for at posting.
-    } & Pick<TaskReply, 'message' | 'timeSeconds' | 'costMicros' | 'resultCount'>)
+export type TaskOutcome<T> = Awaited<ReturnType<typeof getParsed<T>>>
 
 /** A path out of the ready list, or a task to ask for by its id. */
 export type ResultAddress = string | TaskAddress
@@ -164,24 +148,23 @@ export async function getResult<Read = ResultOutcome>(
 }
 
 /** As `getResult`, and read. @throws UnreadableError with the path of a field that breaks the contract */
-export function getParsed<T>(
-  transport: Transport,
-  address: TaskAddress,
-  parse: (result: unknown) => T,
-): Promise<TaskOutcome<T>> {
-  return getResult(transport, address, (outcome, task): TaskOutcome<T> => {
+export function getParsed<T>(transport: Transport, address: TaskAddress, parse: (result: unknown) => T) {
+  return getResult(transport, address, (outcome, task) => {
     if (outcome.kind === 'pending') return outcome
     if (outcome.kind === 'failed') {
       const { kind, statusCode, message } = outcome
       return { kind, statusCode, message }
     }
     const { kind, serviceId: id, statusCode, result } = outcome
+    // A cost of the answer is none: the task was paid for at posting.
     const { message, timeSeconds, costMicros, resultCount, path, data } = task as TaskReply
     return {
       ...{ kind, id, statusCode, message, timeSeconds, costMicros, resultCount },
+      /** Of the call in segments, the last one the id; null when missing. */
       path: segments.safeParse(path).data ?? null,
-      // Nothing hangs on the echo: one that cannot be read is empty.
+      /** The parameters that the task was posted with. Nothing hangs on them: unreadable ones are empty. */
       data: echo.safeParse(data).data ?? echo.parse({}),
+      /** Null with 40102. */
       result: result === null ? null : parse(result),
     }
   })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
+import { CallWindow } from '../../src/sandbox/account.ts'
 import {
   FAULT_KINDS,
   FAULTS_OF_ALL,
@@ -19,6 +20,7 @@ import {
   listErrors,
   listIds,
   listReady,
+  MINUTE_MS,
   openSandbox,
   postTasks,
   readMoney,
@@ -256,5 +258,35 @@ describe('the control of the faults', () => {
     assert.ok(rows.length > 30 && rows.length < 170, `${rows.length} created`)
     const spentMicros = rows.reduce((sum, row) => sum + Math.round(row.cost * 1e6), 0)
     assert.equal(await readBalance(caller), (1_000_000_000 - spentMicros) / 1e6)
+  })
+})
+
+describe('limits and access', () => {
+  test('the root says who is here without a login', async (t) => {
+    const caller = await openSandbox(t)
+    const root = (await (await fetch(caller.url)).json()) as Json
+    assert.deepEqual([root.service, root.seed, root.pid], ['storerank sandbox', 1, process.pid])
+  })
+
+  test('no window of 60 seconds holds more calls than the limit, whenever they come', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 5 }),
+        fc.array(fc.nat(30_000), { maxLength: 60 }),
+        (limit, gapsMs) => {
+          const window = new CallWindow(limit)
+          const taken: number[] = []
+          let nowMs = 0
+          for (const gapMs of gapsMs) {
+            nowMs += gapMs
+            const inWindow = taken.filter((time) => time > nowMs - MINUTE_MS).length
+            assert.equal(window.hasRoom(nowMs), inWindow < limit)
+            if (!window.hasRoom(nowMs)) continue
+            window.take(nowMs)
+            taken.push(nowMs)
+          }
+        },
+      ),
+    )
   })
 })

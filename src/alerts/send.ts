@@ -47,11 +47,7 @@ export async function send(
   return null
 }
 
-/**
- * What keeps a channel from being sent to, as far as its settings say, without asking any name server or
- * receiver.
- * @throws ConfigurationError with what to set
- */
+/** @throws ConfigurationError with what to set, of what can be said without a name server or a receiver */
 export function checkChannel(channel: Channel, settings: AlertSettings): void {
   if (channel.kind === 'email') {
     const missing = settings.smtpUrl === null ? 'SMTP_URL' : settings.smtpFrom === null ? 'SMTP_FROM' : null

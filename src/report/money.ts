@@ -1,6 +1,4 @@
-/**
- * Money for a person: what was spent since a moment, what each budget has left, and which are nearly used up.
- */
+/** Money for a person: what was spent, what each budget has left, and which are nearly used up. */
 import type { Database } from '../db/database.ts'
 import { oneRow } from '../db/one-row.ts'
 import type { Logger } from '../log.ts'

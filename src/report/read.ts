@@ -43,9 +43,7 @@ export async function readProjects({ sql }: Pick<Database, 'sql'>): Promise<stri
   return rows.map(({ name }) => name)
 }
 
-/**
- * @throws ConfigurationError when there is no such project or tag, or the range is empty or too long
- */
+/** @throws ConfigurationError: no such project or tag, or a range that is empty or too long */
 export async function readReport(db: Pick<Database, 'begin'>, query: ReportQuery): Promise<Report> {
   return db.begin((tx) => read(tx, query), {
     name: 'Reading a report',

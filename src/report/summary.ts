@@ -144,9 +144,7 @@ export function shownChange({ before, after }: Difference): number {
   return roundToTenths(after) - roundToTenths(before)
 }
 
-/**
- * The keywords that made a change, in tenths of a point as they are shown; with the rest they add up to it.
- */
+/** The keywords that made a change, in tenths of a point as shown; with the rest they add up to it. */
 export function listParts(
   report: Report,
   difference: Difference,

@@ -5,9 +5,7 @@ import { type AlertKind, DUE_TARGETS, MEANS_APP, OF_SLOT, PROJECT, SLOT, STORE_A
 
 const LONGEST_VALUE = 200
 const LONGEST_REVIEW = 500
-/**
- * A store may show a review so many days after it was written; an older one came to light by a greater depth.
- */
+/** A store may show a review so many days late; an older one came to light by a greater depth. */
 const REVIEW_DELAY_DAYS = 7
 
 /** The pages `m` that were measured in the slot and that a rule `r` means. */

@@ -1,7 +1,4 @@
-/**
- * Kinds that compare ranks, list by list. A gap is no rank; "not in the top" is at least one beyond the depth
- * that was looked at.
- */
+/** Kinds that compare ranks, list by list: a gap is none; “not in the top” is beyond the depth at least. */
 
 import { GAP_MEANINGS } from '../../text/gaps.js'
 import { nameSome } from '../../text/names.ts'

@@ -21,20 +21,13 @@ export interface Export {
   close(): Promise<void>
 }
 
-/**
- * Opens an export of a view, or of SQL that selects.
- * @throws ConfigurationError when there is no such view, or Postgres refuses the SQL
- */
+/** @throws ConfigurationError when there is no such view, or Postgres refuses the SQL */
 export async function openExport(
   url: string,
   what: string,
-  {
-    format,
-    isWide = false,
-    signal,
-  }: { readonly format: ExportFormat; readonly isWide?: boolean; readonly signal: AbortSignal },
+  { format, ...options }: Omit<SourceOptions, 'isJson'> & { readonly format: ExportFormat },
 ): Promise<Export> {
-  const source = await openSource(url, what, { isJson: format === 'jsonl', isWide, signal })
+  const source = await openSource(url, what, { ...options, isJson: format === 'jsonl' })
   const { head, add, end } = ENCODERS[format](source.columns)
   let rows = 0
   const chunks = (async function* () {

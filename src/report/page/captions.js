@@ -38,11 +38,7 @@ export function drawLegend(entries) {
 
 const LONGEST_TEXT = 160
 
-/**
- * The days with releases and notes, counted from 1. Their colour is that of the app, where they are about
- * one.
- * @param {readonly Mark[]} marks
- */
+/** Days with releases and notes, from 1, in the colour of the app. @param {readonly Mark[]} marks */
 export function numberMarks(marks) {
   const days = [...Map.groupBy(marks, ({ day }) => day)].sort(([a], [b]) => a - b)
   return days.map(([day, ofDay], n) => {

@@ -2,10 +2,10 @@
 import type { Store } from '../../service/functions.ts'
 import { formatDay } from '../../text/days.js'
 import type { Report } from '../read.ts'
-import type { Daily, Day } from '../scope.ts'
+import type { Daily } from '../scope.ts'
 import { drawLegend, drawMarkTexts, drawNumbers, scrolling } from './captions.js'
 import { drawLines, drawStack } from './chart.js'
-import type { Mark, ValueLine } from './drawing.ts'
+import type { Frame, Mark, ValueLine } from './drawing.ts'
 import { html, type Markup, NOTHING, toMarkup } from './markup.ts'
 
 /** The style shows one of them, by the width of the page. */
@@ -22,19 +22,16 @@ export interface FigureLine extends ValueLine {
   readonly texts: Daily<string>
 }
 
-export interface Figure {
+/** `label` and size are those of its drawings. */
+export interface Figure extends Omit<Frame, 'label' | 'width' | 'height'> {
   readonly id: string
   readonly title: string
   /** One sentence below the title. */
   readonly note: string
   readonly kind: 'lines' | 'stack'
-  readonly days: readonly Day[]
   readonly lines: readonly FigureLine[]
   /** Columns of the table that are not drawn. */
   readonly columns?: readonly FigureLine[]
-  readonly unit?: string
-  readonly marks?: readonly Mark[]
-  readonly bands?: Daily<string | null>
   /** Where the axis of lines begins, or the least that the axis of a stack shows. */
   readonly bound?: number
 }

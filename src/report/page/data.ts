@@ -46,21 +46,26 @@ export function collectData(report: Report, shown: Shown = ALL) {
     }),
     rows: (shown.has('keywords') ? listRows(report) : []).flatMap((index) => {
       const series = report.series[index]
-      return series === undefined ? [] : [sortRow(series, index, moves)]
+      return series === undefined ? [] : [sortRow(report, series, index, moves)]
     }),
     marks: collectMarks(report),
   }
 }
 
-/** A row of the table: its series, and what it is sorted by; null stands at the end, whichever way. */
-function sortRow(series: RankSeries, index: number, movesOf: MovesOf) {
+/** A row of the table: its series, and by columns what it is sorted by; null stands last, whichever way. */
+function sortRow(report: Report, series: RankSeries, index: number, movesOf: MovesOf) {
   const latest = series.points.at(-1) ?? NOTHING_DUE
   const depth = depthWithout(latest)
+  const [d1, d7, d30] = movesOf(series).map((move) =>
+    move?.movement === 'not_in_top' ? 0 : (move?.change ?? null),
+  )
+  const { name = '', weight = 1 } = report.lists[series.list] ?? {}
   return {
-    series: index,
-    best: series.best,
+    ...{ series: index, name: asName(name), weight, best: series.best },
     latest: isRanked(latest) ? latest : depth === null ? null : depth + 0.5,
-    changes: movesOf(series).map((move) => (move?.movement === 'not_in_top' ? 0 : (move?.change ?? null))),
+    ...{ d1: d1 ?? null, d7: d7 ?? null, d30: d30 ?? null },
+    difficulty: report.strengths[series.list]?.difficulty ?? null,
+    opportunity: report.strengths[series.list]?.opportunity ?? null,
     state: isRanked(latest) ? 'ranked' : depth !== null ? 'absent' : gapOf(latest) && 'gap',
   }
 }

@@ -17,7 +17,7 @@ const ROWS_SHOWN = 50
 const rows = new Map(data.rows.map((row) => [find(`#k${row.series}`), row]))
 const filters = /** @type {HTMLFormElement} */ (find('#filters'))
 const body = find('table.keywords tbody')
-const table = { key: 'latest', isDown: false, showsAll: false }
+const table = { key: /** @type {keyof Row} */ ('latest'), isDown: false, showsAll: false }
 
 /** What is chosen of a field of the filters; empty for all. @param {string} field */
 function chosen(field) {
@@ -39,18 +39,9 @@ export function applyScope() {
   for (const note of findAll('#scoped')) note.hidden = chosen('place') + chosen('tag') === ''
 }
 
-/** @param {Row} row @param {string} key */
-function sortValue(row, key) {
-  const [list] = data.series[row.series] ?? [0]
-  if (key === 'best' || key === 'latest') return row[key]
-  if (key === 'name' || key === 'weight' || key === 'difficulty' || key === 'opportunity')
-    return data.lists[list]?.[key] ?? null
-  return row.changes[['d1', 'd7', 'd30'].indexOf(key)] ?? null
-}
-
 /** What has no value is last, whichever way. @param {Row} a @param {Row} b */
 function compare(a, b) {
-  const [one, other] = [sortValue(a, table.key), sortValue(b, table.key)]
+  const [one, other] = [a[table.key], b[table.key]]
   if (one === null || other === null) return Number(one === null) - Number(other === null)
   const order = typeof one === 'string' ? one.localeCompare(String(other)) : one - Number(other)
   return table.isDown ? -order : order
@@ -69,8 +60,8 @@ function sortRows() {
 
 /** @type {Record<string, (row: Row) => boolean>} */
 const STATES = {
-  up: ({ changes }) => (changes[1] ?? 0) > 0,
-  down: ({ changes }) => (changes[1] ?? 0) < 0,
+  up: ({ d7 }) => (d7 ?? 0) > 0,
+  down: ({ d7 }) => (d7 ?? 0) < 0,
   top: ({ state, latest }) => state === 'ranked' && (latest ?? 0) <= 10,
   near: ({ state, latest }) => state === 'ranked' && (latest ?? 0) >= 4 && (latest ?? 0) <= 20,
   absent: ({ state }) => state === 'absent',
@@ -114,7 +105,7 @@ function filterRows() {
 /** @param {HTMLElement} head */
 function sortByClick(head) {
   const button = make(element('button', { type: 'button' }, [head.textContent ?? '']))
-  const { key = '' } = head.dataset
+  const key = /** @type {keyof Row} */ (head.dataset.key)
   button.addEventListener('click', () => {
     table.isDown = table.key === key ? !table.isDown : /^([dw]|opp)/.test(key)
     table.key = key

@@ -60,17 +60,11 @@ function toBytes(address: string): number[] {
   })
 }
 
-export interface CheckedAddress {
-  readonly url: URL
-  /** Whether the operator allows it by name: then it is connected to wherever its name leads. */
-  readonly isAllowed: boolean
-  /** Resolves the name of the URL to an address that may be connected to, or fails. */
-  readonly lookup: LookupFunction
-}
-
 /**
  * @param allowedHosts names and addresses that the operator allows although they are private
  * @param resolve for tests: what a name server says
+ * @returns whether the operator allows it by name, wherever that leads; and a lookup of its name that fails
+ *   where an address must not be connected to
  * @throws ConfigurationError when nothing may be sent there; it never shows the address, which may be a
  *   secret
  */
@@ -78,7 +72,7 @@ export function checkAddress(
   text: string,
   allowedHosts: readonly string[],
   resolve: typeof lookUp = lookUp,
-): CheckedAddress {
+): { url: URL; isAllowed: boolean; lookup: LookupFunction } {
   const url = URL.parse(text)
   if (url === null) throw new ConfigurationError('The address is no URL.')
   if (url.username !== '' || url.password !== '')

@@ -1,5 +1,5 @@
 /** A message as e-mail: in text and HTML, with the page of a report attached. */
-import { createTransport, type Transporter } from 'nodemailer'
+import { createTransport, type NodemailerError, type Transporter } from 'nodemailer'
 import { UnavailableError } from '../errors.ts'
 import { quoteReply, secretsOf } from '../reply.ts'
 import { describeUnreachable } from '../trouble.ts'
@@ -78,19 +78,13 @@ function openTransport(url: URL): Transporter {
 
 /** What the server replied, or why there was no reply. */
 function describeRefusal(error: unknown, secrets: readonly string[]): string {
-  const { code = '', response, responseCode } = error as SmtpError
+  const { code, response, responseCode } = error as NodemailerError
   if (response === undefined) return describeUnreachable(PARTY, error)
   const reply = quoteReply(response, secrets)
   return `${PARTY} did not take the message: ${reply}. ${remedyOf(code, responseCode)}`
 }
 
-interface SmtpError {
-  readonly code?: string
-  readonly response?: string
-  readonly responseCode?: number
-}
-
-function remedyOf(code: string, responseCode = 0): string {
+function remedyOf(code?: string, responseCode = 0): string {
   if (code === 'EAUTH') return 'Check the login of SMTP_URL, and that the server lets a program log in.'
   if (code === 'EENVELOPE') return 'Check SMTP_FROM and the addresses of the channel.'
   return responseCode < 500 ? 'It may take it later.' : 'Ask those who run the mail server.'

@@ -72,7 +72,7 @@ async function lookAtDue({ db, signal }: AlertDeps, project: AlertProject): Prom
     signal.throwIfAborted()
     const slot = await readDueSlot(db, project)
     if (slot === null) return events
-    events += await db.begin((tx) => evaluateSlot(tx, { project, slot }), {
+    events += await db.begin((tx) => evaluateSlot(tx, project, slot), {
       name: `Looking at the rules of the project "${project.name}"`,
       limitMs: LIMIT_MS,
     })
@@ -185,12 +185,6 @@ export interface AlertProject {
   readonly enabled: boolean
 }
 
-/** The slot of what is due, as Postgres writes it. */
-export interface DueScope {
-  readonly project: AlertProject
-  readonly slot: string
-}
-
 /** A collection that is not over is waited for so long, so that one message tells of all of it. */
 const PATIENCE_MINUTES = 30
 
@@ -213,8 +207,8 @@ export async function readDueSlot({ sql }: { readonly sql: SqlRunner }, project:
   return row?.slot ?? null
 }
 
-/** Evaluates one slot of a project, and returns how many events are new. */
-export async function evaluateSlot(tx: Transaction, { project, slot }: DueScope): Promise<number> {
+/** @param slot as Postgres writes it; @returns how many events are new */
+export async function evaluateSlot(tx: Transaction, project: AlertProject, slot: string): Promise<number> {
   const [row] = await tx<{ targets: string | null }[]>`
     with looked as (
       delete from alert_due where project_id = ${project.id} and slot = ${slot}::timestamptz

@@ -14,7 +14,7 @@ import {
 import { openProxy, proxyOf } from '../proxy.ts'
 import { describeStatus, quoteReply, readStart, secretsOf } from '../reply.ts'
 import { describeUnreachable } from '../trouble.ts'
-import { type CheckedAddress, checkAddress } from './address.ts'
+import { checkAddress } from './address.ts'
 import { type AlertSettings, type Channel, secretOf } from './channel.ts'
 import type { Outgoing } from './content.ts'
 import { sendMail } from './mail.ts'
@@ -116,7 +116,7 @@ async function post(
 }
 
 /** A proxy is asked for the address that was checked; for a host that the operator allows, by name. */
-async function findWay({ url, isAllowed, lookup }: CheckedAddress, settings: AlertSettings) {
+async function findWay({ url, isAllowed, lookup }: ReturnType<typeof checkAddress>, settings: AlertSettings) {
   const proxy = proxyOf(url, settings.proxy)
   if (proxy === null) return { dispatcher: new Agent({ connect: { lookup, timeout: TIMEOUT_MS } }), url }
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1')

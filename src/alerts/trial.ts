@@ -70,7 +70,7 @@ async function tryProject(tx: Transaction, project: AlertProject, days: number, 
   const results: TrialDay[] = []
   for (const { slot, day } of slots) {
     signal.throwIfAborted()
-    if ((await evaluateSlot(tx, { project, slot })) === 0) continue
+    if ((await evaluateSlot(tx, project, slot)) === 0) continue
     const found = await readNewEvents(tx, project)
     const { told, suppressed } = applyCooldowns(
       found.map((event) => ({ ...event, told_slot: toldSlots.get(keyOf(event)) ?? null })),

@@ -119,7 +119,7 @@ async function evaluate(db: Database): Promise<Cost> {
     const beforeMs = await readSessionCpuMs(backend?.pid ?? 0)
     const slot = await readDueSlot({ sql: tx }, project)
     if (slot === null) throw new Error('Nothing is due.')
-    await evaluateSlot(tx, { project, slot })
+    await evaluateSlot(tx, project, slot)
     await gatherMessages(tx, project)
     const cpuMs = (await readSessionCpuMs(backend?.pid ?? 0)) - beforeMs
     cost = { cpuMs, wallMs: performance.now() - fromMs }

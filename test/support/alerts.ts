@@ -36,7 +36,7 @@ export async function createAlertList(): Promise<AlertList> {
         for (;;) {
           const slot = await readDueSlot({ sql: sql as never }, project)
           if (slot === null) break
-          await work((tx) => evaluateSlot(tx, { project, slot }))
+          await work((tx) => evaluateSlot(tx, project, slot))
         }
         const budget = { maxDayMicros: 5_000_000, maxMonthMicros: null, maxRunMicros: null }
         await work((tx) => evaluateService(tx, project, budget))

@@ -14,44 +14,44 @@ import { openParquet } from './parquet.ts'
 export const EXPORT_FORMATS = ['csv', 'jsonl', 'parquet'] as const
 export type ExportFormat = (typeof EXPORT_FORMATS)[number]
 
-export interface Export {
-  readonly chunks: AsyncIterable<string | Uint8Array>
-  /** Counts up while the chunks are read. */
-  rows(): number
-  close(): Promise<void>
-}
+export type Export = Awaited<ReturnType<typeof openExport>>
 
-/** @throws ConfigurationError when there is no such view, or Postgres refuses the SQL */
+/**
+ * `rows` counts up while the chunks are read.
+ * @throws ConfigurationError when there is no such view, or Postgres refuses the SQL
+ */
 export async function openExport(
   url: string,
   what: string,
   { format, ...options }: Omit<SourceOptions, 'isJson'> & { readonly format: ExportFormat },
-): Promise<Export> {
+) {
   const source = await openSource(url, what, { ...options, isJson: format === 'jsonl' })
-  const { head, add, end } = ENCODERS[format](source.columns)
   let rows = 0
-  const chunks = (async function* () {
-    if (head !== undefined) yield head
+  const batches = (async function* () {
     for await (const batch of source.batches) {
       rows += batch.length
-      const chunk = add(batch)
-      if (chunk.length > 0) yield chunk
+      yield batch
     }
-    if (end !== undefined) yield end()
   })()
+  const chunks = ENCODERS[format](batches, source.columns)
   return { chunks, rows: () => rows, close: async () => source[Symbol.asyncDispose]() }
 }
 
-interface Encoder {
-  readonly head?: string
-  add(batch: readonly Cells[]): string | Uint8Array
-  end?(): Uint8Array
-}
+type Encoder = (batches: Source['batches'], columns: Source['columns']) => AsyncIterable<string | Uint8Array>
 
-const ENCODERS: Readonly<Record<ExportFormat, (columns: readonly Column[]) => Encoder>> = {
-  csv: (columns) => ({ head: csvHead(columns), add: (batch) => csvRows(columns, batch) }),
-  jsonl: () => ({ add: (batch) => batch.map(([line]) => `${escapeControls(line ?? '')}\n`).join('') }),
-  parquet: (columns) => openParquet(columns),
+const ENCODERS: Readonly<Record<ExportFormat, Encoder>> = {
+  async *csv(batches, columns) {
+    yield stringify([columns.map(({ name }) => escapeFormula(name))])
+    for await (const batch of batches) yield csvRows(columns, batch)
+  },
+  async *jsonl(batches) {
+    for await (const batch of batches) yield batch.map(([line]) => `${escapeControls(line ?? '')}\n`).join('')
+  },
+  async *parquet(batches, columns) {
+    const file = openParquet(columns)
+    for await (const batch of batches) yield file.add(batch)
+    yield file.end()
+  },
 }
 
 /** JSON leaves DEL and the C1 controls as they are, and a terminal obeys some of them. */
@@ -61,10 +61,6 @@ function escapeControls(line: string): string {
 
 /** Numbers, truth values, times. Of every other type a cell may begin like a formula. */
 const HARMLESS_TYPES = new Set([16, 20, 21, 23, 26, 700, 701, 1082, 1083, 1114, 1184, 1186, 1266, 1700, 2950])
-
-function csvHead(columns: readonly Column[]): string {
-  return stringify([columns.map(({ name }) => escapeFormula(name))])
-}
 
 /** A null is an empty cell. */
 function csvRows(columns: readonly Column[], rows: readonly Cells[]): string {

@@ -4,43 +4,7 @@ import type { Database } from '../db/database.ts'
 import { oneRow } from '../db/one-row.ts'
 import { readOpenWork } from '../report/status.ts'
 import type { MonitorSettings, Open, Source } from './figure.ts'
-import { account, books, budgets, money } from './sources/money.ts'
-import {
-  clock,
-  jobs,
-  lostTables,
-  noRoom,
-  otherWriters,
-  outage,
-  planning,
-  queue,
-  readOnly,
-  restoreHold,
-  service,
-  undelivered,
-} from './sources/operation.ts'
-import { work } from './sources/work.ts'
-
-/** Those with the most urgent troubles first, as docs/operations.md has them. */
-const SOURCES = {
-  noRoom,
-  readOnly,
-  restoreHold,
-  lostTables,
-  clock,
-  outage,
-  planning,
-  jobs,
-  work,
-  budgets,
-  books,
-  undelivered,
-  otherWriters,
-  account,
-  money,
-  queue,
-  service,
-}
+import { SOURCES } from './sources.ts'
 
 export type Figures = { readonly at: Date } & {
   readonly [Name in keyof typeof SOURCES]: (typeof SOURCES)[Name] extends Source<infer Read> ? Read : never

@@ -129,7 +129,7 @@ describe('one file is enough', () => {
     assert.match((await add(', threshold', "'fitness', 'x', 'day_begun', 25")).stderr, /24/)
     assert.match((await add(', threshold, top', "'fitness', 'x', 'day_begun', 2, 3")).stderr, /\btop\b/)
     assert.equal((await add(', threshold', "'fitness', 'x', 'day_begun', 2")).code, 0)
-    const { evaluateService } = await import(new URL('../alerts/evaluate.ts', main).href)
+    const { evaluateService } = await import(new URL('../alerts/run.ts', main).href)
     const { openDatabase } = await import(new URL('../db/database.ts', main).href)
     const db = openDatabase(database.url)
     const project = { id: 1, name: 'fitness', timezone: 'UTC', enabled: true }

@@ -24,8 +24,7 @@ describe('delete_project', () => {
     await list.sql`select recount_spend()`
   })
 
-  const projects = async () =>
-    (await list.sql<{ name: string }[]>`select name from project order by name`).map(({ name }) => name)
+  const projects = () => list.ask('name', 'project')
 
   test('takes what only the project asked for, and leaves what is shared, and the money', async () => {
     await list.sql`call delete_project('gone')`
@@ -37,9 +36,8 @@ describe('delete_project', () => {
         (select sum(amount_micros)::int from charge) as charged,
         (select sum(charged_micros)::int from spend where scope = 0) as spent`
     assert.deepEqual(left, { rankings: 1, snapshots: 0, periods: 1, notes: 0, charged: 1200, spent: 1200 })
-    const rows = await list.sql`select p.project, p.keyword from ranking_slot s join project_target p
-        using (target_id, project)`
-    assert.deepEqual([...rows], [{ project: 'kept', keyword: 'shared' }])
+    const shown = 'ranking_slot s join project_target p using (target_id, project)'
+    assert.deepEqual(await list.ask('project, p.keyword', shown), ['kept shared'])
     assert.equal((await list.sql`select from spend_difference`).count, 0)
   })
 

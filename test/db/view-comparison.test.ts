@@ -18,15 +18,13 @@ const slotOf = (day: number, hour = 0) => `2026-03-0${day} ${String(hour).padSta
 /** Each line as `keyword app before→after change`, of a list without an app whether it is compared. */
 async function compare(slot: string, fields: { back?: string; tag?: string; targets?: number[] } = {}) {
   const { back = '24 hours', tag = null, targets = null } = fields
-  const rows = await list.sql<{ line: string }[]>`
-    select concat_ws(' ', t.subject, to_char(c.slot, 'DD HH24'), case when c.app is null
-      then c.is_compared::text
-      else c.app_id || ' ' || coalesce(c.rank_before::text, '-') || '→' || coalesce(c.rank::text, '-') || ' '
-        || c.change end) as line
-    from rank_comparison('fitness', ${slot}, ${back}::interval, in_tag => ${tag}, in_targets => ${targets}) c
-    join target t on t.id = c.target_id
-    order by 1`
-  return rows.map(({ line }) => line)
+  return list.ask(
+    `t.subject, to_char(c.slot, 'DD HH24'), case when c.app is null then c.is_compared::text
+      else concat(c.app_id, ' ', coalesce(c.rank_before::text, '-'), '→', coalesce(c.rank::text, '-'), ' ',
+        c.change) end`,
+    `rank_comparison('fitness', '${slot}', '${back}', in_tag => ${tag && `'${tag}'`},
+      in_targets => ${targets && `'{${targets}}'`}) c join target t on t.id = c.target_id`,
+  )
 }
 
 test('a list is compared where both were measured whole, an app where both say where it is', async () => {
@@ -52,17 +50,10 @@ test('a list is compared where both were measured whole, an app where both say w
   const [target] = await list.sql`select id from target where subject = 'both'`
   assert.deepEqual(await compare(slotOf(2), { targets: [target?.id] }), both)
   // Of the whole list and of the app: weight × weight(rank), where both were measured whole.
-  const worths = await list.sql`
-    select app_id, round(sum(worth)::numeric, 2) as worth,
-      round(sum(worth_before)::numeric, 2) as worth_before
-    from rank_comparison('fitness', ${slotOf(2)}) group by 1 order by 1`
-  assert.deepEqual(
-    [...worths],
-    [
-      { app_id: '1001', worth: null, worth_before: '1.00' },
-      { app_id: null, worth: '1.83', worth_before: '1.83' },
-    ],
-  )
+  const worths =
+    "coalesce(app_id, 'all'), round(sum(worth)::numeric, 2), round(sum(worth_before)::numeric, 2)"
+  const of = `rank_comparison('fitness', '${slotOf(2)}') group by app_id`
+  assert.deepEqual(await list.ask(worths, of), ['1001 1.00', 'all 1.83 1.83'])
 })
 
 test('a list is compared at the same hour, by its last measurement of the day of the project', async () => {
@@ -101,10 +92,12 @@ test('a list weighs what its places weigh to the depth of both times, without th
   await list.capture('yoga', slotOf(1), ['1001', '7'], { depth: 2 })
   await list.setNow('2026-03-02 06:00+00')
   await list.capture('yoga', slotOf(2), ['7', '1001', '8', '9'])
-  const worths = () => list.sql`
-    select round(worth::numeric, 2) as worth, round(worth_before::numeric, 2) as worth_before
-    from rank_comparison('fitness', ${slotOf(2)}) where app is null`
-  assert.deepEqual([...(await worths())], [{ worth: '1.50', worth_before: '1.50' }])
+  const worths = () =>
+    list.ask(
+      'round(worth::numeric, 2), round(worth_before::numeric, 2)',
+      `rank_comparison('fitness', '${slotOf(2)}') where app is null`,
+    )
+  assert.deepEqual(await worths(), ['1.50 1.50'])
   await list.sql`update ranking set app_ids[1] = 0 where slot = ${slotOf(2)}`
-  assert.deepEqual([...(await worths())], [{ worth: '0.50', worth_before: '1.50' }])
+  assert.deepEqual(await worths(), ['0.50 1.50'])
 })

@@ -35,14 +35,8 @@ describe('a watch over time', () => {
   test('a watched app is in the dictionary before any result names it', async () => {
     await list.addApp()
     await list.addApp({ store: 'android_store', app_id: 'com.acme.yoga' })
-    const apps = await list.sql`select store, app_id, title from app order by id`
-    assert.deepEqual(
-      [...apps],
-      [
-        { store: 'ios_store', app_id: '1001', title: null },
-        { store: 'android_store', app_id: 'com.acme.yoga', title: null },
-      ],
-    )
+    const apps = await list.ask('store, app_id, title', 'app')
+    assert.deepEqual(apps, ['android_store com.acme.yoga', 'ios_store 1001'])
   })
 
   test('a watch that is deleted asks for no slot after the running one', async () => {
@@ -63,8 +57,7 @@ describe('a watch over time', () => {
   test('a change of role or label goes on in the same period', async () => {
     await list.addApp()
     await list.sql`update app_watch set role = 'competitor', label = 'Them'`
-    const rows = await list.sql`select role, label, ended_at from watch_period`
-    assert.deepEqual([...rows], [{ role: 'competitor', label: 'Them', ended_at: null }])
+    assert.deepEqual(await list.ask('role, label, ended_at', 'watch_period'), ['competitor Them'])
   })
 
   test('a disabled project asks for nothing, and goes on where its watches are enabled', async () => {
@@ -127,7 +120,6 @@ describe('a watch over time', () => {
     await list.sql`select start_missing_watch_periods()`
     await list.sql`select start_missing_watch_periods()`
     assert.deepEqual(await periods(), ['fitness 1 day 03-11 00-', 'fitness 1 day 03-11 00-'])
-    const [target] = await list.sql`select location_code from target`
-    assert.equal(target?.location_code, 2840)
+    assert.deepEqual(await list.ask('location_code', 'target'), ['2840', '2840'])
   })
 })

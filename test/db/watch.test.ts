@@ -214,21 +214,12 @@ describe('a watch that is written', () => {
   test('one line is enough: the defaults and the project are made', async () => {
     await list.sql`insert into keyword_watch (project, store, keyword, location_code, language_code)
       values ('fitness', 'ios_store', 'yoga', 2840, 'en'), ('fitness', 'android_store', 'yoga', 2840, 'en')`
-    const rows = await list.sql`
-      select store, depth, every = '1 day' as daily, priority, enabled, tags, location_name from keyword_watch
-        order by id`
-    const defaults = { daily: true, priority: 1, enabled: true, tags: [], location_name: null }
-    assert.deepEqual(
-      [...rows],
-      [
-        { store: 'ios_store', depth: 100, ...defaults },
-        { store: 'android_store', depth: 30, ...defaults },
-      ],
-    )
-    assert.deepEqual(
-      [...(await list.sql`select name, timezone, enabled from project`)],
-      [{ name: 'fitness', timezone: 'UTC', enabled: true }],
-    )
+    const columns = 'store, depth, every, priority, enabled, tags, location_name'
+    assert.deepEqual(await list.ask(columns, 'keyword_watch'), [
+      'android_store 30 1 day 1 t {}',
+      'ios_store 100 1 day 1 t {}',
+    ])
+    assert.deepEqual(await list.ask('name, timezone, enabled', 'project'), ['fitness UTC t'])
   })
 
   test('reviews of both stores are followed, at the depth of each', async () => {
@@ -241,17 +232,15 @@ describe('a watch that is written', () => {
       reviews: true,
       reviews_depth: 10_000,
     })
-    const parts = await list.sql`
-      select t.store, t.function, p.depth, p.html from watch_period p join target t on t.id = p.target_id
-        order by p.id`
-    assert.deepEqual(
-      [...parts],
-      [
-        { store: 'ios_store', function: 'app_reviews', depth: 50, html: false },
-        { store: 'android_store', function: 'app_reviews', depth: 150, html: true },
-        { store: 'android_store', function: 'app_reviews', depth: 10_000, html: false },
-      ],
+    const parts = await list.ask(
+      't.store, t.function, p.depth, p.html',
+      'watch_period p join target t on t.id = p.target_id',
     )
+    assert.deepEqual(parts, [
+      'android_store app_reviews 10000 f',
+      'android_store app_reviews 150 t',
+      'ios_store app_reviews 50 f',
+    ])
   })
 
   test('the same row twice is refused, also when a location differs only in case', async () => {
@@ -278,16 +267,10 @@ describe('a watch that is written', () => {
     await list.sql`insert into chart_watch (project, store, collection, category, depth, location_code,
       language_code)
       select 'fitness', 'ios_store', unnest(chart_collections('ios_store')), 'games', 1000, 2840, 'en'`
-    const counts = await list.sql`
-      select t.store, count(*)::int as charts, max(p.depth) as depth
-      from watch_period p join target t on t.id = p.target_id where p.kind = 'chart' group by 1 order by 1`
-    assert.deepEqual(
-      [...counts],
-      [
-        { store: 'android_store', charts: 7, depth: 100 },
-        { store: 'ios_store', charts: 6, depth: 1000 },
-      ],
-    )
+    const charts =
+      "watch_period p join target t on t.id = p.target_id where p.kind = 'chart' group by t.store"
+    const counts = await list.ask('t.store, count(*), max(p.depth)', charts)
+    assert.deepEqual(counts, ['android_store 7 100', 'ios_store 6 1000'])
   })
 
   test('charts that a store has not are refused, and one that is there may still be edited', async () => {

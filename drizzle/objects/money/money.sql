@@ -79,20 +79,8 @@ begin
 end $$;
 
 -- A day is found by its end. When the time zone of a project is changed, a day of the old zone may overlap
--- one of the new: for at most a day too much is counted, and never too little.
---- What is spent and reserved in the days that end after an instant, in micro-dollars, of a project or of all
---- (scope 0).
-create or replace function spent_since(of_scope integer, since timestamptz) returns bigint
-  language sql stable parallel safe
-return (
-  select coalesce(sum(s.reserved_micros + s.charged_micros + s.refunded_micros + s.duplicate_micros
-    + s.adjusted_micros), 0)::bigint
-  from spend s
-  where s.scope = of_scope and s.begins_at > since - interval '2 days' and s.ends_at > since
-);
-
--- One statement for any number of projects. Days and months are computed once for each time zone, and `spend`
--- is read by the days that a budget of its project has: a claim asks for all of its payers behind the lock.
+-- one of the new: for at most a day too much is counted, and never too little. `spend` is read by the days
+-- that a budget of its project has: a claim asks for all of its payers behind the lock.
 --- The budgets of each project, or of some, and what is spent or reserved of each budget in its day and
 --- month; null where it has no such budget.
 create or replace function project_money(at_time timestamptz, of_projects integer[] default null)
@@ -102,24 +90,16 @@ returns table (
 )
 language sql stable
 begin atomic
-  with of_project as (
-    select p.id, (
-      select m.timezone from money_zone m where m.project_id = p.id and m.since <= at_time
-        order by m.since desc limit 1
-    ) as timezone
-    from project p where of_projects is null or p.id = any (of_projects)
-  ), zone as (
-    select z.timezone, date_trunc('day',
-      at_time at time zone z.timezone) at time zone z.timezone as day_begins,
-      date_trunc('month', at_time at time zone z.timezone) at time zone z.timezone as month_begins
-    from (select distinct timezone from of_project) z
-  )
   select p.id, p.name, z.day_begins, (p.daily_usd * 1000000)::bigint, (p.monthly_usd * 1000000)::bigint,
     case when p.daily_usd is not null then s.day_micros end,
     case when p.monthly_usd is not null then s.month_micros end
-  from of_project o
-  join project p using (id)
-  join zone z on z.timezone = o.timezone
+  from project p
+  cross join lateral (
+    select date_trunc('day', at_time at time zone m.timezone) at time zone m.timezone as day_begins,
+      date_trunc('month', at_time at time zone m.timezone) at time zone m.timezone as month_begins
+    from money_zone m where m.project_id = p.id and m.since <= at_time
+    order by m.since desc limit 1
+  ) z
   cross join lateral (
     select coalesce(sum(m.micros) filter (where t.ends_at > z.day_begins), 0)::bigint as day_micros,
       coalesce(sum(m.micros) filter (where t.ends_at > z.month_begins), 0)::bigint as month_micros
@@ -128,10 +108,10 @@ begin atomic
       select t.reserved_micros + t.charged_micros + t.refunded_micros + t.duplicate_micros
         + t.adjusted_micros as micros
     ) m
-    where t.scope = p.id and t.begins_at >
-      case when p.monthly_usd is not null then z.month_begins when p.daily_usd is not null
-        then z.day_begins end - interval '2 days'
-  ) s;
+    where t.scope = p.id and t.begins_at > case when p.monthly_usd is not null then z.month_begins
+      when p.daily_usd is not null then z.day_begins end - interval '2 days'
+  ) s
+  where of_projects is null or p.id = any (of_projects);
 end;
 
 -- Days of the service are UTC. The money that the account says it has spent includes all charges until it was
@@ -144,8 +124,14 @@ returns table (limited_by text, set_by text, period text, limit_micros bigint, u
 language sql stable
 begin atomic
   with used as (
-    select spent_since(0, date_trunc('day', at_time, 'UTC')) as day,
-      spent_since(0, date_trunc('month', at_time, 'UTC')) as month
+    select coalesce(sum(m.micros) filter (where s.ends_at > z.day), 0)::bigint as day,
+      coalesce(sum(m.micros) filter (where s.ends_at > z.month), 0)::bigint as month
+    from (select date_trunc('day', at_time, 'UTC') as day, date_trunc('month', at_time, 'UTC') as month) z
+    left join spend s on s.scope = 0 and s.begins_at > z.month - interval '2 days'
+    cross join lateral (
+      select s.reserved_micros + s.charged_micros + s.refunded_micros + s.duplicate_micros
+        + s.adjusted_micros as micros
+    ) m
   ), account as (
     select u.* from account_usage u order by u.fetched_at desc limit 1
   ), since as (

@@ -14,7 +14,7 @@ async function dropPart(t: TestContext, part: string) {
   return call
 }
 
-for (const part of ['view open_work', 'function lack_of_room()', 'schema pgboss']) {
+for (const part of ['view open_work', 'function disk_full_reason()', 'schema pgboss']) {
   test(`migrate makes again what it has made: the ${part}`, async (t) => {
     const call = await dropPart(t, part)
     if (part !== 'schema pgboss') {

@@ -1,5 +1,3 @@
--- The days and months of a project are those of its time zone, and those of all together are UTC: as the
--- budgets count them (`spend`).
 --- What the budgets of this day and this month have used: of each project in its time zone, and of all
 --- together in UTC. Spent and reserved count both.
 --- .project: The project; null: all together.

@@ -1,6 +1,5 @@
--- Compares the totals with the charges and the tasks, by scope and day: no row as long as every transition
--- has moved its money. Days of which charges are pruned are compared in one sum. Charges are added up by the
--- quarter of an hour first, in which no day begins, because each sum is looked up by its day.
+-- Days of which charges are pruned are compared in one sum. Charges are added up by the quarter of an hour
+-- first, in which no day begins, because each sum is looked up by its day.
 --- Where the totals of a day and the sum of its charges and reservations do not say the same: no row, unless
 --- the books are broken. Reads all charges.
 --- .kind: reserved, charge, refund, duplicate or adjustment.

@@ -39,7 +39,6 @@ create or replace function compared_ranks(
       select 0, o.store, 'infinity' from (values ('ios_store'), ('android_store')) o (store)
     ) a on a.store = s.store and s.slot < a.ended_at
     cross join lateral (select array_position(s.places, a.app) as rank offset 0) f
-    -- A list that could be read in part is measured for the apps that are found in it alone.
     left join lateral (
       select coalesce(f.rank, 32767) as rank, coalesce(c.weights[f.rank], 0) as worth
       where a.app > 0 and s.gap is null and (s.reason is null or f.rank is not null)

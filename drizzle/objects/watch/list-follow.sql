@@ -1,5 +1,4 @@
--- For a whole project at once: what list_period looks up once a row is joined here, and periods of one target
--- are read side by side.
+-- What list_period looks up once a row is joined here, and periods of one target are read side by side.
 --- The rows of list_period, made to be read of a whole project, each with the time in which no other period
 --- of the project on the same target has a slot.
 create or replace view list_follow as

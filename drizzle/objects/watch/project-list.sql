@@ -1,4 +1,3 @@
--- Of several periods of a project on one list, the one that lasts longest.
 --- The keywords and charts of each project, each once, also those that it followed before.
 create or replace view project_list as
 select p.project, p.store, p.list, p.keyword, p.collection, p.category, p.location, p.location_code,

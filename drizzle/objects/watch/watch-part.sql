@@ -1,6 +1,4 @@
--- What each watch asks for now, one row per part: an app watch has two, the app with its page, and its
--- reviews. `function` is null for an app of which no page is read. Neither targets nor apps are joined: they
--- may not be there yet.
+-- Neither targets nor apps are joined: they may not be there yet.
 --- What each watch asks for at present, one row per part: an app watch has the parts app and reviews.
 --- .function: What the service is asked for; null for an app that is only ranked.
 --- .category: Of a chart, with the age that it is for: family, ages_6_8. Null for all of the collection.

@@ -1,6 +1,5 @@
--- Triggers of project, keyword_watch, app_watch and chart_watch that bring each row into one form, and refuse
--- what the service does not know; and the comments of these tables. Triggers of one table fire in the order
--- of their names; those that keep the periods are last.
+-- What brings each row of project, keyword_watch, app_watch and chart_watch into one form, and refuses what
+-- the service does not know. Triggers of one table fire in the order of their names.
 
 -- Texts that look alike are one text, so that nothing is paid twice for a space. The joiners U+200C and
 -- U+200D stay where they mean something: between letters of Arabic, Indic and other scripts that join, and

@@ -63,8 +63,6 @@ begin
     from call_window w where w.only_one);
 end $$;
 
--- By their ids, whatever the statistics say: a plan that was made while `api_call` was small would go on
--- reading all of it.
 create or replace function end_calls(calls jsonb) returns void language plpgsql set enable_seqscan = off as $$
 declare
   ids bigint[] := array(select e.id from jsonb_to_recordset(calls) as e (id bigint));

@@ -1,6 +1,5 @@
 -- Locks by name. Each is a row of `named_lock`, to which readers and editors have no right.
 
--- Until the end of the transaction.
 --- Waits until no other transaction holds the lock of this name, and holds it to the end of the transaction.
 create or replace function wait_for_lock(of_name text) returns void language plpgsql volatile as $$
 begin

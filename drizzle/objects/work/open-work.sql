@@ -50,7 +50,7 @@ from (
   select 'no_room', count(r.reason), null,
     format('The database server cannot write: %s. Make room on its disk; nothing is lost, and the work '
     'goes on by itself.', min(r.reason))
-  from lack_of_room() r (reason)
+  from disk_full_reason() r (reason)
   union all
   select 'read_only', count(*), null,
     'The database takes no changes: it is a standby, as after a failover. Give DATABASE_URL the address of '

@@ -163,7 +163,7 @@ function split(text: string): string[] {
 
 function definitionsOf(parts: readonly string[]): Definition[] {
   return parts.flatMap((part) => {
-    const [, doc = '', text] = /^((?:--- .*\n)*)(create .*)/s.exec(part) ?? []
+    const [, doc = '', text] = /^((?:--- [^\n]*\n)*)(create .*)/s.exec(part) ?? []
     if (text === undefined) return []
     const key = keyOf(text)
     const [kind = '', name = ''] = key.split(' ')

@@ -116,10 +116,6 @@ export async function readProblems(db: Database, limit: number) {
   }
 }
 
-const TASK_PROBLEMS = [
-  ...['failed', 'rejected', 'unknown', 'duplicate', 'price', 'overdue', 'service_failure', 'incomplete'],
-]
-
 export type ProblemCount = { readonly view: string; readonly kind: string; readonly count: number }
 
 /**
@@ -128,17 +124,22 @@ export type ProblemCount = { readonly view: string; readonly kind: string; reado
  * each reads its own branch of the view alone.
  */
 export async function readProblemCounts({ sql: db }: Database): Promise<ProblemCount[]> {
-  const count = (view: string, kind: string, where = '') =>
-    sql`(select ${sql.raw(`'${view}'`)} as view, ${sql.raw(kind)} as kind from ${sql.identifier(view)}
-      ${sql.raw(where)} limit ${PROBLEMS_COUNTED})`
-  const problems = [
-    count('watch_problem', 'problem', "where problem <> 'money'"),
-    count('watch_problem', 'problem', "where problem = 'money'"),
-    ...TASK_PROBLEMS.map((kind) => count('task_problem', 'kind', `where kind = '${kind}'`)),
-    count('audit_problem', 'kind'),
-  ]
+  const most = PROBLEMS_COUNTED
   return db<ProblemCount[]>`
-    select view, kind, count(*) as count from (${sql.join(problems, ' union all ')}) problem
+    select view, kind, count(*) as count from (
+      (select 'watch_problem' as view, problem as kind from watch_problem
+        where problem <> 'money' limit ${most})
+      union all (select 'watch_problem', problem from watch_problem where problem = 'money' limit ${most})
+      union all (select 'task_problem', kind from task_problem where kind = 'failed' limit ${most})
+      union all (select 'task_problem', kind from task_problem where kind = 'rejected' limit ${most})
+      union all (select 'task_problem', kind from task_problem where kind = 'unknown' limit ${most})
+      union all (select 'task_problem', kind from task_problem where kind = 'duplicate' limit ${most})
+      union all (select 'task_problem', kind from task_problem where kind = 'price' limit ${most})
+      union all (select 'task_problem', kind from task_problem where kind = 'overdue' limit ${most})
+      union all (select 'task_problem', kind from task_problem where kind = 'service_failure' limit ${most})
+      union all (select 'task_problem', kind from task_problem where kind = 'incomplete' limit ${most})
+      union all (select 'audit_problem', kind from audit_problem limit ${most})
+    ) problem
     group by 1, 2 order by 1, 2`
 }
 

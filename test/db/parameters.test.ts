@@ -30,7 +30,7 @@ test(
     assert.deepEqual(
       [...new Set(lines.map((line) => line.split(':')[0]))],
       [
-        'src/alerts/evaluate.ts',
+        'src/alerts/run.ts',
         'src/alerts/trial.ts',
         'src/cli/commands/sql.ts',
         'src/cli/sql-error.ts',
@@ -46,7 +46,7 @@ test(
         'src/embedded/dump.ts',
         'src/history/tablespace.ts',
         'src/queue/queue.ts',
-        'src/report/export/source.ts',
+        'src/report/export/export.ts',
       ],
     )
   },

@@ -43,7 +43,6 @@ test(
         'src/db/transaction.ts',
         'src/demo/month.ts',
         'src/embedded/dump.ts',
-        'src/embedded/dump.ts',
         'src/history/tablespace.ts',
         'src/queue/queue.ts',
         'src/report/export/export.ts',

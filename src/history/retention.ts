@@ -7,12 +7,6 @@ import { oneRow } from '../db/one-row.ts'
 import { inPiece, ROWS_AT_ONCE } from '../db/pieces.ts'
 import { type Statement, sql } from '../db/sql.ts'
 
-export interface Kept {
-  readonly rows: number
-  /** Months of the history, and of pages, that went as a whole. */
-  readonly months: number
-}
-
 interface Rule {
   readonly name: string
   readonly table: Partition['table']
@@ -30,8 +24,9 @@ const PAGES = { name: 'Pruning the pages', column: 'keep_pages', unit: 'day', ro
 /**
  * Deletes rows of the history that are older than their projects want, and numbers with their month.
  * @param keepMs for projects that say nothing themselves; null keeps them for ever
+ * @returns how many rows went, and how many months as a whole
  */
-export async function pruneHistory(db: Database, keepMs: number | null, signal?: AbortSignal): Promise<Kept> {
+export async function pruneHistory(db: Database, keepMs: number | null, signal?: AbortSignal) {
   const rule = { ...HISTORY, rowsAtOnce: ROWS_AT_ONCE, keepMs }
   const ranking = await prune(db, { ...rule, table: 'ranking' }, signal)
   const snapshot = await prune(db, { ...rule, table: 'app_snapshot' }, signal)
@@ -47,11 +42,11 @@ export async function pruneHistory(db: Database, keepMs: number | null, signal?:
 }
 
 /** Deletes raw pages that are older than their projects want. What was read from them stays. */
-export function prunePages(db: Database, keepMs: number | null, signal?: AbortSignal): Promise<Kept> {
+export function prunePages(db: Database, keepMs: number | null, signal?: AbortSignal) {
   return prune(db, { ...PAGES, table: 'page', keepMs }, signal)
 }
 
-async function prune(db: Database, rule: Rule, signal?: AbortSignal): Promise<Kept> {
+async function prune(db: Database, rule: Rule, signal?: AbortSignal) {
   const gone = { rows: 0, months: 0 }
   const since = await readLatestSince(db.sql, rule)
   if (since === null) return gone

@@ -11,13 +11,6 @@ const LOCK_TIMEOUT_MS = 2_000
 /** The job gives up by its own timeout before that. */
 const LIMIT_MS = 3_600_000
 
-export interface MovedMonths {
-  /** Tables and indexes. */
-  readonly moved: number
-  /** Those that were in use. */
-  readonly left: number
-}
-
 interface Relation {
   readonly name: string
   readonly kind: 'table' | 'index'
@@ -27,13 +20,10 @@ interface Relation {
  * Moves the months that ended 92 days ago with their indexes, each in a transaction of its own. What asks
  * about one meanwhile waits.
  * @param tablespace null: nothing is moved
+ * @returns how many tables and indexes were moved, and how many left, because they were in use
  * @throws ConfigurationError when there is none, or the login may not use it
  */
-export async function moveOldMonths(
-  db: Database,
-  tablespace: string | null,
-  signal?: AbortSignal,
-): Promise<MovedMonths> {
+export async function moveOldMonths(db: Database, tablespace: string | null, signal?: AbortSignal) {
   const months = { moved: 0, left: 0 }
   if (tablespace === null) return months
   await requireTablespace(db, tablespace)

@@ -6,7 +6,7 @@ import type { Transaction } from '../db/database.ts'
 import { oneRow } from '../db/one-row.ts'
 import { sql } from '../db/sql.ts'
 import type { PostedTask } from '../service/task-ids.ts'
-import { adoptTasks, type Evidence } from './adopt.ts'
+import { adoptTasks } from './adopt.ts'
 import { leaveUnsent } from './leave-unsent.ts'
 import { insertSpendChanges, newCharges, newReservations, RESERVATION } from './money.ts'
 import type { TagOrigin, TaskTag } from './tag.ts'
@@ -23,11 +23,6 @@ export interface ListedTask extends TaskTag {
   readonly isDone: boolean
 }
 
-export interface Recovered extends Evidence {
-  /** What these tasks cost, net of refunds. */
-  readonly netMicros: number
-}
-
 /** It pays for a target that no watch of this copy asks for: the watch was made after the copy. */
 const PROJECT_OF_UNWATCHED = 'recovered'
 
@@ -35,12 +30,9 @@ const PROJECT_OF_UNWATCHED = 'recovered'
  * Adopts the tasks of one slice of the list that have no charge yet, on the day of posting, with the refund
  * that the list implies. Attempts come back in their order. Idempotent by the service's id. The caller holds
  * the ledger's lock.
+ * @returns also what these tasks cost, net of refunds
  */
-export async function recoverTasks(
-  tx: Transaction,
-  listed: readonly ListedTask[],
-  overdueAfterMs: number,
-): Promise<Recovered> {
+export async function recoverTasks(tx: Transaction, listed: readonly ListedTask[], overdueAfterMs: number) {
   const total = { adopted: 0, duplicates: 0, netMicros: 0 }
   const attempts = [...Map.groupBy(listed, ({ attempt }) => attempt)].sort(([left], [right]) => left - right)
   for (const [, tasks] of attempts) {

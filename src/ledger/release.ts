@@ -102,12 +102,6 @@ export async function releaseMissing(
   return count
 }
 
-export interface UnknownPosts {
-  readonly unknownPosts: number
-  /** When the last of them may be released; null when nothing is unknown. */
-  readonly waitsUntil: Date | null
-}
-
 /** Posts whose answer is overdue become `unknown`: their runner is dead or frozen. */
 export async function markOverduePosts(db: SqlRunner): Promise<number> {
   const { count } = await db`
@@ -123,14 +117,19 @@ export async function markUnknown(tx: Transaction, postId: string, problem: stri
   await tx`update post set state = 'unknown', problem = ${problem} where id = ${postId}`
 }
 
-/** How many posts are unknown, and until when (docs/protocol.md: Where the list ends). */
-export async function readUnknownPosts(db: SqlRunner, quietMs: number): Promise<UnknownPosts> {
-  const rows = await db<UnknownPosts[]>`
+/**
+ * How many posts are unknown, and when the last of them may be released (docs/protocol.md: Where the list
+ * ends); null when nothing is unknown.
+ */
+export async function readUnknownPosts(db: SqlRunner, quietMs: number) {
+  const rows = await db<{ unknownPosts: number; waitsUntil: Date | null }[]>`
     select count(*) as "unknownPosts",
       max(send_before + make_interval(secs => ${(quietMs + TIMINGS.unlistedMs) / 1000})) as "waitsUntil"
     from post where state = 'unknown'`
   return oneRow(rows)
 }
+
+export type UnknownPosts = Awaited<ReturnType<typeof readUnknownPosts>>
 
 /** How many posts a runner is sending. When it ends before their answers, they become unknown. */
 export async function countSendingPosts(db: SqlRunner, runner: string): Promise<number> {

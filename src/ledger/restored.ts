@@ -7,6 +7,7 @@ import type { Database, SqlRunner, Transaction } from '../db/database.ts'
 import { oneRow } from '../db/one-row.ts'
 import { sql } from '../db/sql.ts'
 import { ConfigurationError } from '../errors.ts'
+import type { TaskIdRow } from '../service/task-ids.ts'
 import { withLedgerLock } from './lock.ts'
 import { parseTag } from './tag.ts'
 
@@ -23,11 +24,6 @@ export interface RestoreState {
   /** How far the clock was ahead of the service's at most: a copy may have another one. */
   readonly wasAheadMs: number
   readonly clockAt: Date
-}
-
-export interface ListedTag {
-  readonly id: string
-  readonly tag: string | null
 }
 
 /** The list is compared again after this time, because two copies of one database may work at once. */
@@ -137,7 +133,7 @@ export async function readRestoreHold(db: SqlRunner): Promise<string | null> {
 export async function findForgotten(
   db: SqlRunner,
   installation: string,
-  listed: readonly ListedTag[],
+  listed: readonly Pick<TaskIdRow, 'id' | 'tag'>[],
 ): Promise<string[]> {
   const own = listed.flatMap(({ id, tag }) => {
     const parsed = parseTag(tag)

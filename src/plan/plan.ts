@@ -152,20 +152,18 @@ const TOTALS = sql`
     count(cut) as cut, coalesce(sum(price_micros) filter (where cut is not null), 0)::bigint as "cutMicros"
   from decided`
 
-/** One line of the dry run: what one project would buy, or not, in one store. */
-export interface PlanLine {
-  readonly project: string
-  readonly store: string
-  readonly function: string
-  /** Why it is not bought; null where it is. */
-  readonly cut: string | null
-  readonly tasks: number
-  /** Of what is bought, the project's share; of what is cut, the full price. */
-  readonly costMicros: number
-}
-
 export interface PlanPreview extends PlanTotals {
-  readonly lines: readonly PlanLine[]
+  /** What each project would buy, or not, in each store. */
+  readonly lines: readonly {
+    readonly project: string
+    readonly store: string
+    readonly function: string
+    /** Why it is not bought; null where it is. */
+    readonly cut: string | null
+    readonly tasks: number
+    /** Of what is bought, the project's share; of what is cut, the full price. */
+    readonly costMicros: number
+  }[]
 }
 
 /** The dry run: what `planDueTasks` would do now. It writes nothing. */

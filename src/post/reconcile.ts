@@ -7,13 +7,7 @@ import { adoptOrphans, keepUncharged, settleKnownPosts, toListedIds } from '../l
 import { correctIds } from '../ledger/correct-ids.ts'
 import { lockTasksOfPosts, withLedgerLock } from '../ledger/lock.ts'
 import { packTasks } from '../ledger/plan-tasks.ts'
-import {
-  giveUpUnknownPosts,
-  markOverduePosts,
-  readUnknownPosts,
-  releaseMissing,
-  type UnknownPosts,
-} from '../ledger/release.ts'
+import { giveUpUnknownPosts, markOverduePosts, readUnknownPosts, releaseMissing } from '../ledger/release.ts'
 import { logDuplicates } from '../ledger/task-failures.ts'
 import type { Logger } from '../log.ts'
 import type { AppDataClient } from '../service/client.ts'
@@ -57,20 +51,11 @@ export interface ReconcileOptions extends Pick<ScanOptions, 'waitsForLimit'> {
   readonly log?: Logger
 }
 
-export interface Reconciled extends UnknownPosts {
-  readonly adopted: number
-  readonly duplicates: number
-  readonly released: number
-  /** Whether the scan saw every task; null without one. */
-  readonly isComplete: boolean | null
-}
-
-/** Adopts what the list has of them, and releases what is proven missing. Free of charge. */
-export async function reconcileUnknownPosts(
-  db: Database,
-  client: AppDataClient,
-  options: ReconcileOptions,
-): Promise<Reconciled> {
+/**
+ * Adopts what the list has of them, and releases what is proven missing. Free of charge.
+ * @returns what became of them, and whether the scan saw every task: null without one
+ */
+export async function reconcileUnknownPosts(db: Database, client: AppDataClient, options: ReconcileOptions) {
   await db.begin((tx) => giveUpUnknownPosts(tx, TAGS_KNOWN_DAYS))
   const [unknown] = await db.sql<{ postIds: string[] | null; from: Date; to: Date }[]>`
     select array_agg(id) as "postIds", clock_timestamp() as "to",

@@ -3,39 +3,31 @@
  */
 import { randomUUID } from 'node:crypto'
 import { recordAccountUsage } from '../account/usage.ts'
-import { type CallWindowOptions, endCall } from '../db/call-window.ts'
-import type { Database, Transaction } from '../db/database.ts'
+import { endCall } from '../db/call-window.ts'
+import type { Transaction } from '../db/database.ts'
 import { AccountError, RateLimitedError, RejectedError, UnavailableError } from '../errors.ts'
 import { adoptTasks, settleKnownPosts } from '../ledger/adopt.ts'
-import { applyMinuteSpendLimit, type DayAndMonthBudget, reviewPost } from '../ledger/claim-post.ts'
+import { applyMinuteSpendLimit, reviewPost } from '../ledger/claim-post.ts'
 import { lockTasksOfPosts, withLedgerLock } from '../ledger/lock.ts'
 import { dropCall, planCall } from '../ledger/plan-tasks.ts'
 import { markUnknown } from '../ledger/release.ts'
-import type { TaskTag } from '../ledger/tag.ts'
 import { failRefusedTasks } from '../ledger/task-failures.ts'
 import type { PriceEntry } from '../service/account.ts'
-import type { AppDataClient } from '../service/client.ts'
 import type { Store } from '../service/functions.ts'
 import {
   DEFAULT_LISTINGS,
   LISTING_PRICES,
   type ListingOutcome,
   type ListingQuery,
-  type ListingSearchResult,
   parseListingResult,
 } from '../service/listings.ts'
 import { adviseOnRefusal } from '../service/status-codes.ts'
 import { describeQuery } from '../service/task-ids.ts'
-import { beginSending, type Sending } from './claim.ts'
+import { beginSending } from './claim.ts'
 import { refuseRestored } from './restored.ts'
-import { describeEnd } from './work-post.ts'
+import { describeEnd, type PostDeps } from './work-post.ts'
 
-export interface SearchDeps {
-  readonly db: Database
-  readonly client: AppDataClient
-  readonly budget: DayAndMonthBudget
-  readonly window: CallWindowOptions
-}
+export type SearchDeps = Pick<PostDeps, 'db' | 'client' | 'budget' | 'window'>
 
 export interface Search {
   readonly store: Store
@@ -44,21 +36,13 @@ export interface Search {
   readonly project: string
 }
 
-export interface SearchAnswer extends ListingSearchResult {
-  /** Micro-dollars; the most that it may cost, where the answer does not say. */
-  readonly costMicros: number
-}
-
 /**
+ * @returns also its cost; the most that it may cost, where the answer does not say
  * @throws AccountError when no budget has room for it, or the account has no money; RateLimitedError when the
  *   call window or the account's minute is full; RejectedError when the service refuses the search;
  *   UnavailableError when its answer was lost; UnreadableError
  */
-export async function searchListings(
-  deps: SearchDeps,
-  search: Search,
-  signal?: AbortSignal,
-): Promise<SearchAnswer> {
+export async function searchListings(deps: SearchDeps, search: Search, signal?: AbortSignal) {
   const { db, client } = deps
   await refuseRestored(db, client, signal)
   await recordAccountUsage(db, client)
@@ -74,6 +58,8 @@ export async function searchListings(
   return { ...parseListingResult(outcome.result), costMicros: outcome.costMicros ?? estimateMicros }
 }
 
+export type SearchAnswer = Awaited<ReturnType<typeof searchListings>>
+
 /** Pure: the most that a search costs, by the price list and what is known. */
 export function estimate(prices: readonly PriceEntry[], limit: number): number {
   const listed = (costType: string, known: number) =>
@@ -86,19 +72,13 @@ export function estimate(prices: readonly PriceEntry[], limit: number): number {
   )
 }
 
-interface BegunCall extends Pick<Sending, 'callId' | 'send'> {
-  readonly postId: string
-  readonly task: TaskTag
-  readonly tag: string
-}
-
 /** Plans it, tests the budgets and claims it: nothing of it stays when one of these refuses. */
 async function begin(
   tx: Transaction,
   { db, budget, window }: SearchDeps,
   { store, query, project }: Search,
   estimateMicros: number,
-): Promise<BegunCall> {
+) {
   const subject = describeQuery({ ...query })
   const post = await planCall(tx, { store, subject, project, estimateMicros })
   if ((await reviewPost(tx, post, budget)).isOverBudget) {
@@ -126,7 +106,11 @@ function wait(reason: string, retryAfterMs: number): RateLimitedError {
 }
 
 /** The answer is a fact, whoever records it; that nothing was made is proven by the outcome. */
-async function settle(tx: Transaction, { postId, task }: BegunCall, outcome: ListingOutcome): Promise<void> {
+async function settle(
+  tx: Transaction,
+  { postId, task }: Awaited<ReturnType<typeof begin>>,
+  outcome: ListingOutcome,
+): Promise<void> {
   await lockTasksOfPosts(tx, [postId], [task.taskId])
   switch (outcome.kind) {
     case 'done':

@@ -22,24 +22,17 @@ export interface Settled {
   readonly duplicates?: number
 }
 
-export interface SortedAnswers {
-  readonly created: readonly CreatedTask[]
-  /** The service refuses the task for good. */
-  readonly failed: readonly Refusal[]
-  /** The service refuses the task for now: for money, the account or the pace. */
-  readonly refused: readonly Refusal[]
-  /** Their form is not posted back: they are posted again without a postback, and fetched. */
-  readonly undelivered: readonly Refusal[]
-}
-
 /** A form that the service does not post back, such as where it has raw pages only (spec: Html result). */
 const UNDELIVERED_FIELD = 'postback_data'
 
 /** Pure: sorts the answers of a POST by what they prove. A task whose answer proves nothing stays unknown. */
-export function sortAnswers(answers: readonly TaskAnswer[]): SortedAnswers {
+export function sortAnswers(answers: readonly TaskAnswer[]) {
   const created: CreatedTask[] = []
+  // For good.
   const failed: Refusal[] = []
+  // For now: for money, the account or the pace.
   const refused: Refusal[] = []
+  // Their form is not posted back: they are posted again without a postback, and fetched.
   const undelivered: Refusal[] = []
   const disputed = findDisputed(answers)
   for (const { tag, serviceId, statusCode, message, costMicros } of answers) {

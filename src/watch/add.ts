@@ -43,25 +43,18 @@ export interface Watched {
   readonly apps: number
 }
 
-export interface WatchedKeywords {
-  readonly watched: readonly Watched[]
-  /** What a person did not say, and why it is so. */
-  readonly defaults: readonly string[]
-  readonly understood: readonly string[]
-}
+export type WatchedKeywords = Awaited<ReturnType<typeof addKeywords>>
 
 const UNITED_STATES = 'United States'
 const ENGLISH = 'en'
 
 /**
  * Adds a watch of each keyword in each store and country, and the apps to its project, unless they are there.
+ * @returns them, what a person did not say (`defaults`), and what was taken for what
  * @throws ConfigurationError when it is not known for which project, or what a store is
  * @throws the database's refusal, which says what is wrong with a row; then none is added
  */
-export async function addKeywords(
-  { begin }: Pick<Database, 'begin'>,
-  wish: KeywordsToWatch,
-): Promise<WatchedKeywords> {
+export async function addKeywords({ begin }: Pick<Database, 'begin'>, wish: KeywordsToWatch) {
   return begin(async (tx) => {
     const places = await loadPlaces(tx)
     const apps = wish.apps.map((text) => appOf(text) ?? { appId: text.trim(), store: null })

@@ -14,12 +14,6 @@ const IDLE_MS = 600_000
 
 type WatchRow = Readonly<Record<string, string | null>>
 
-export interface WatchExport {
-  readonly chunks: AsyncIterable<string>
-  rows(): number
-  close(): Promise<void>
-}
-
 /**
  * Only columns that some watch there is has, so that a watchlist of keywords has none of apps.
  * @param of WATCHES or ALERTS
@@ -27,7 +21,7 @@ export interface WatchExport {
 export async function openWatchExport(
   { openSession }: Pick<Database, 'openSession'>,
   of: readonly Watch[] = WATCHES,
-): Promise<WatchExport> {
+) {
   const session = openSession(IDLE_MS)
   const kinds: Watch[] = []
   for (const kind of of) {

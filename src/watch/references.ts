@@ -13,11 +13,6 @@ import type { Store } from '../service/functions.ts'
 const STORES: readonly Store[] = ['ios_store', 'android_store']
 const NONE = { locations: 0, languages: 0, categories: 0, listingCategories: 0 }
 
-export interface LoadedReferences extends Readonly<typeof NONE> {
-  /** A sentence for each list that could not be had. */
-  readonly missing: readonly string[]
-}
-
 interface List {
   readonly count: keyof typeof NONE
   readonly table: 'location' | 'language' | 'category'
@@ -31,10 +26,11 @@ interface List {
  * Fetches every list (free of charge), each by itself, replaces ours, and opens the watches whose location
  * became known, while a slow list may still be on its way. A list that cannot be had leaves ours as it is:
  * watches that name codes need none.
+ * @returns how many there are, and a sentence for each list that could not be had
  * @throws AccountError when the service refuses the account; the error of the first list when not one can be
  *   had
  */
-export async function loadReferences(db: Database, client: AppDataClient): Promise<LoadedReferences> {
+export async function loadReferences(db: Database, client: AppDataClient) {
   const loaded = { ...NONE }
   const load = async (list: List) => {
     const rows = await list.fetched

@@ -1,5 +1,4 @@
 /** What an import has come to: counts, refusals, and what is odd about what came in. */
-
 import type { Watch } from './kinds.ts'
 import type { FileRow, RefusedRow } from './understand.ts'
 

@@ -14,7 +14,7 @@ import { after, type TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import postgres from 'postgres'
-import { attachEmbedded, type EmbeddedServer } from '../../src/embedded/attach.ts'
+import { attachEmbedded } from '../../src/embedded/attach.ts'
 import { findBinaries } from '../../src/embedded/binaries.ts'
 import { type Cluster, openCluster } from '../../src/embedded/cluster.ts'
 
@@ -59,7 +59,7 @@ export async function makeEmptyHome(t: TestContext, mode = 0o755): Promise<strin
   return home
 }
 
-export async function attach(t: TestContext, home: string): Promise<EmbeddedServer> {
+export async function attach(t: TestContext, home: string) {
   const server = await attachEmbedded({ home, database: 'storerank' })
   t.after(() => server.dispose())
   return server

@@ -7,10 +7,7 @@ import { presentOfSlots, withLedgerLock } from '../ledger/lock.ts'
 import { openDueSlots } from '../plan/due.ts'
 import { TIMINGS } from '../timings.ts'
 
-export interface ClosedSlots {
-  readonly budget: number
-  readonly missed: number
-}
+export type ClosedSlots = Readonly<Record<'budget' | 'missed', number>>
 
 /**
  * Closes the slots that are over: of tasks that were never sent, and those that no plan bought, also what

@@ -29,13 +29,9 @@ export interface StoreDeps {
   readonly maxAttempts: number
 }
 
-export interface StoredBatch {
-  readonly stored: number
-  readonly failed: number
-  readonly unreadable: number
-  readonly postedAgain: number
-  readonly later: number
-}
+export type StoredBatch = Readonly<
+  Record<'stored' | 'failed' | 'unreadable' | 'postedAgain' | 'later', number>
+>
 
 /** Run at the end of the batch's transaction: completes the job that brought it. */
 export type FinishBatch = (tx: Transaction) => Promise<void>

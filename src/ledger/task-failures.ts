@@ -133,19 +133,15 @@ export async function postAgain(
   return reposted.size
 }
 
-export interface WaitingAttempts {
-  readonly waiting: number
-  /** Null without any. */
-  readonly nextAttemptAt: Date | null
-}
-
 /** Tasks that the store failed, and that are posted again later: planned ones, in `open_work` too. */
-export async function readWaitingAttempts(db: SqlRunner): Promise<WaitingAttempts> {
-  const rows = await db<WaitingAttempts[]>`
+export async function readWaitingAttempts(db: SqlRunner) {
+  const rows = await db<{ waiting: number; nextAttemptAt: Date | null }[]>`
     select count(*) as waiting, min(not_before) as "nextAttemptAt" from task
     where attempt > 0 and state = 'planned' and post_id is null and not_before > storerank_now()`
   return oneRow(rows)
 }
+
+export type WaitingAttempts = Awaited<ReturnType<typeof readWaitingAttempts>>
 
 /** Fails tasks whose paid result breaks the contract, and keeps its body. The caller has locked the tasks. */
 export async function rejectResults(tx: Transaction, unreadable: readonly UnreadableResult[]): Promise<void> {

@@ -25,19 +25,7 @@ export interface RecoverOptions extends ReconcileOptions {
   readonly onWait?: (until: Date, why: string) => void
 }
 
-export interface RecoveredTasks {
-  /** What was read of the service's list, by its clock. */
-  readonly from: Date
-  readonly to: Date
-  /** Tasks that are known now and were not before. */
-  readonly recovered: number
-  /** Paid for beside another task of the same slot. */
-  readonly duplicates: number
-  /** What all of them cost, net of refunds. */
-  readonly netMicros: number
-  /** Tasks of which the list does not say what they measured: they have no charge here. */
-  readonly unreadable: number
-}
+export type RecoveredTasks = Awaited<ReturnType<typeof recoverForgottenTasks>>
 
 /** Each piece of the list is read whole before its tasks are adopted. */
 const PIECE_MS = 24 * 3_600_000
@@ -47,13 +35,12 @@ const SLICE_TASKS = 500
 /**
  * Reads the list from the last charge to the present and adopts what is missing, after the posts that are
  * unknown. A task younger than the quiet time is waited for: a post of another copy may still arrive.
+ * @returns what was read of the list, by the service's clock; tasks that are known now and were not before,
+ *   what they cost net of refunds, and those of them that were paid for beside another of the same slot; and
+ *   tasks of which the list does not say what they measured, which have no charge here
  * @throws UnavailableError when the list never stood still while it was read. What was adopted stays.
  */
-export async function recoverForgottenTasks(
-  db: Database,
-  client: AppDataClient,
-  options: RecoverOptions,
-): Promise<RecoveredTasks> {
+export async function recoverForgottenTasks(db: Database, client: AppDataClient, options: RecoverOptions) {
   const state = await readRestoreState(db.sql)
   const sinceCharge = await rangeSinceLastCharge(client, state)
   const from = state.recoverFrom ?? sinceCharge.from

@@ -2,10 +2,7 @@
 import type { Watch } from './kinds.ts'
 import type { FileRow, RefusedRow } from './understand.ts'
 
-export interface WatchCost {
-  readonly dayMicros: number
-  readonly monthMicros: number
-}
+export type WatchCost = Readonly<Record<'dayMicros' | 'monthMicros', number>>
 
 export type Import = ReturnType<Tally['result']>
 

@@ -18,8 +18,7 @@ select p.project, h.store, h.list, h.keyword, h.collection, h.category, p.locati
   h.reason, h.depth, h.results_count, case when h.gap is null then p.check_url end as check_url, h.app_ids,
   h.absolute, p.every, h.target_id
 from distributed_slot h
-join list_period p on p.project = h.project and p.target_id = h.target_id
-  and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, h.slot, h.gap);
+join list_period p on p.project = h.project and p.target_id = h.target_id and {{shown p h}};
 
 -- One query for all open slots of a project, where the view asks once for each.
 create or replace function project_pending(in_project text)
@@ -62,8 +61,7 @@ select p.project, h.store, h.list, h.keyword, h.collection, h.category, p.locati
   rank_outcome(h.rank, h.gap, h.reason) as outcome, h.reason,
   case when h.gap is null then p.check_url end as check_url, p.every, h.target_id, h.app, null::text as source
 from distributed_rank h
-join list_period p on p.project = h.project and p.target_id = h.target_id
-  and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, h.slot, h.gap)
+join list_period p on p.project = h.project and p.target_id = h.target_id and {{shown p h}}
 join project_app a on a.project = h.project and a.app = h.app and h.slot < coalesce(a.ended_at, 'infinity');
 
 -- The latest slot of each list, from the last two intervals: the workers send one row a list. Where another
@@ -99,11 +97,7 @@ begin atomic
     where h.target_id = any(array(select target_id from unsettled))
       and h.slot > (select storerank_now() - interval '40 days')
       and case when is_shown(f.every, f.first_slot, null, null, h.slot, h.gap) then true
-        else exists (
-          select from asked_period p
-          where p.target_id = f.target_id and p.project = in_project
-            and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, h.slot, h.gap)
-        ) end
+        else {{asked f in_project h}} end
     order by f.period_id, h.slot desc
   ), latest as (
     select n.period_id, n.target_id, n.slot from fresh n
@@ -114,13 +108,9 @@ begin atomic
     from unsettled f
     cross join lateral (
       select h.slot from ranking_row h
-      where h.target_id = f.target_id and case when is_shown(f.every, f.first_slot, null, null, h.slot, h.gap)
-        then true
-        else exists (
-          select from asked_period p
-          where p.target_id = f.target_id and p.project = in_project
-            and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, h.slot, h.gap)
-        ) end
+      where h.target_id = f.target_id
+        and case when is_shown(f.every, f.first_slot, null, null, h.slot, h.gap) then true
+          else {{asked f in_project h}} end
       order by h.slot desc
       limit 1
     ) older
@@ -148,11 +138,7 @@ begin atomic
   join ranking_row h on h.target_id = p.target_id and h.slot = p.slot
   where h.target_id = any(array(select target_id from past))
     and h.slot = any(array(select distinct slot from past))
-    and exists (
-      select from asked_period a
-      where a.target_id = p.target_id and a.project = in_project
-        and is_shown(a.every, a.first_slot, a.last_slot, a.ended_at, h.slot, h.gap)
-    );
+    and {{asked p in_project h}};
 end;
 
 create or replace view rank_latest as

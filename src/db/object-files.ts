@@ -19,10 +19,17 @@ export interface Definition {
 
 export type Objects = ReturnType<typeof readObjects>
 
+/** Whether period $1 asked for the slot of the row $2. */
+const SHOWN = 'is_shown($1.every, $1.first_slot, $1.last_slot, $1.ended_at, $2.slot, $2.gap)'
 /** What `{{app}}` and `{{app a}}` stand for: `app_id text, …` and `a.app_id, …`. */
 const COMMON: Readonly<Record<string, string>> = {
   begin: 'language sql stable parallel safe begin atomic',
   as_owner: 'language plpgsql security definer set search_path = public, pg_temp',
+  shown: SHOWN,
+  /** Whether any period of the project $2 asked for it, on the target of $1. */
+  asked:
+    'exists (select from asked_period q where q.target_id = $1.target_id and q.project = $2 and ' +
+    `${SHOWN.replaceAll('$2', '$3').replaceAll('$1', 'q')})`,
   filter: 'With a tag or a location, of what has it.',
   days: 'in_project text, from_day date, to_day date',
   tagged: 'in_tag text default null, in_location text default null',
@@ -80,14 +87,16 @@ function expand(text: string, refusals: () => string): string {
   return text
     .replace('{{function_rules}}', listFunctionRules)
     .replace('{{refusals}}', refusals)
-    .replace(/\{\{(\w+)(?: (\w+))?\}\}/g, listCommon)
+    .replace(/\{\{(\w+)((?: [\w.]+)*)\}\}/g, listCommon)
 }
 
-/** A text of COMMON; its columns of an alias, where one is given. */
-function listCommon(whole: string, name: string, alias?: string): string {
+/** A text of COMMON with what is given for $1, …; else its columns of an alias, where one is given. */
+function listCommon(whole: string, name: string, names: string): string {
   const text = COMMON[name]
   if (text === undefined) return whole
-  return alias === undefined ? text : text.replace(/(\w+) [^,]+/g, `${alias}.$1`)
+  const given = names.trim().split(' ')
+  if (text.includes('$1')) return text.replaceAll(/\$(\d)/g, (_, n) => given[n - 1] ?? '')
+  return names === '' ? text : text.replace(/(\w+) [^,]+/g, `${given[0]}.$1`)
 }
 
 /** `name, name: sentence`, of which further lines are indented. */

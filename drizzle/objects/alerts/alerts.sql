@@ -8,8 +8,7 @@ begin
     insert into alert_due (project_id, slot, target_ids)
     select j.id, s.slot, array_agg(s.target_id)
     from unnest(targets, slots, gaps) s (target_id, slot, gap)
-    join watch_period p on p.target_id = s.target_id
-      and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, s.slot, s.gap)
+    join watch_period p on p.target_id = s.target_id and {{shown p s}}
     join project j on j.name = p.project
     where exists (select from alert_rule r where r.project = p.project and r.enabled)
     group by 1, 2;

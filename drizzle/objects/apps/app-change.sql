@@ -13,18 +13,14 @@ select p.project, t.store, {{app a}}, a.tags, (h.slot at time zone j.timezone)::
   change.values[1] #>> '{}' as old_value, change.values[2] #>> '{}' as new_value, p.target_id, p.app
 from watch_period p
 join project j on j.name = p.project
-join app_snapshot h on h.target_id = p.target_id and h.gap is null
-  and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, h.slot, h.gap)
+join app_snapshot h on h.target_id = p.target_id and h.gap is null and {{shown p h}}
 join target t on t.id = p.target_id
 left join location l on l.store = t.store and l.code = t.location_code
 join project_app a on a.project = p.project and a.app = p.app
 cross join lateral (
   select s.slot, s.listing_hash from app_snapshot s
-  where s.target_id = p.target_id and s.slot < h.slot and s.gap is null and exists (
-    select from watch_period other
-    where other.target_id = p.target_id and other.project = p.project
-      and is_shown(other.every, other.first_slot, other.last_slot, other.ended_at, s.slot, s.gap)
-  )
+  where s.target_id = p.target_id and s.slot < h.slot and s.gap is null
+    and {{asked p p.project s}}
   order by s.slot desc
   limit 1
 ) previous

@@ -8,7 +8,7 @@ cross join lateral (
   select h.slot, h.captured_at, h.gap, h.reason, h.found, h.rating, h.votes_count, h.reviews_count,
     h.price_micros, h.currency, h.version, h.installs_count, h.updated_at
   from app_snapshot h
-  where h.target_id = p.target_id and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, h.slot, h.gap)
+  where h.target_id = p.target_id and {{shown p h}}
   union all
   select due.slot, null, 'pending', null, null, null, null, null, null, null, null, null, null
   from pending_snapshot due where due.period_id = p.id

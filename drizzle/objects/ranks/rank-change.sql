@@ -53,11 +53,7 @@ cross join lateral (
   ) u
   where r.target_id = l.target_id
     and r.slot in (l.slot - interval '24 hours', l.slot - interval '168 hours', l.slot - interval '720 hours')
-    and exists (
-      select from watch_period p
-      where p.target_id = l.target_id and p.project = l.project
-        and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, r.slot, r.gap)
-    )
+    and {{asked l l.project r}}
 ) was
 -- </history>
 cross join lateral (

@@ -17,7 +17,7 @@ join project_app a on a.project = p.project
   and case when a.store = p.store then true else false end
 join lateral (
   select r.slot < coalesce(a.ended_at, 'infinity')
-    and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, r.slot, r.gap) as is_shown,
+    and {{shown p r}} as is_shown,
     case when a.app = any(r.app_ids) then array_position(r.app_ids, a.app) end as rank
   offset 0
 ) found on found.is_shown

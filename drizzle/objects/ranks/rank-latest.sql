@@ -15,11 +15,7 @@ cross join lateral (
   from ranking_row h
   where h.target_id = k.target_id and case
     when is_shown(k.every, k.first_slot, null, null, h.slot, h.gap) then true
-    else exists (
-      select from watch_period p
-      where p.target_id = k.target_id and p.project = k.project
-        and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, h.slot, h.gap)
-    ) end
+    else {{asked k k.project h}} end
   order by h.slot desc
   limit 1
 ) r

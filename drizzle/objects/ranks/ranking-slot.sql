@@ -8,5 +8,4 @@ select p.project, {{list p}}, (r.slot at time zone p.timezone)::date as day, r.s
   r.reason, r.depth, r.results_count,
   case when r.gap is null then p.check_url end as check_url, r.app_ids, r.absolute, p.every, p.target_id
 from list_period p
-join ranking_row r on r.target_id = p.target_id
-  and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, r.slot, r.gap);
+join ranking_row r on r.target_id = p.target_id and {{shown p r}};

@@ -12,8 +12,7 @@ select p.project, t.store, t.function, t.subject, coalesce((select w.tags from a
 from watch_period p
 join project j on j.name = p.project
 join target t on t.id = p.target_id
-join app_snapshot h on h.target_id = p.target_id
-  and is_shown(p.every, p.first_slot, p.last_slot, p.ended_at, h.slot, h.gap)
+join app_snapshot h on h.target_id = p.target_id and {{shown p h}}
 where p.kind in ('app', 'reviews')
 union all
 select s.project, t.store, t.function, t.subject, coalesce(case

@@ -16,10 +16,7 @@ export const USE_YOUR_OWN = 'set DATABASE_URL to a PostgreSQL 15 or later instea
 const PROGRAM_LIMIT_MS = 120_000
 
 /** The account that runs the server. Undefined stands for our own, everywhere. */
-export interface Account {
-  uid: number
-  gid: number
-}
+export type Account = Record<'uid' | 'gid', number>
 
 /**
  * Runs a program to its end and never throws: `code` tells. Detached, so that Ctrl-C does not reach it, and

@@ -5,7 +5,7 @@
 import type { Database } from '../db/database.ts'
 import { sql } from '../db/sql.ts'
 import type { Store } from '../service/functions.ts'
-import { createWritten, type WrittenNumbers } from './numbers.ts'
+import { createWritten } from './numbers.ts'
 
 export interface SeenApp {
   readonly appId: string
@@ -23,11 +23,7 @@ export interface SeenApps {
 
 export type AppIds = (store: Store, appId: string) => number | undefined
 
-export interface Dictionary {
-  /** Upserts these apps and returns their ids. */
-  resolveAppIds(seen: readonly SeenApps[]): Promise<AppIds>
-  readonly written: WrittenNumbers
-}
+export type Dictionary = ReturnType<typeof createDictionary>
 
 /** Ids are cached after their commit only. When there are so many the cache begins again. */
 const MAX_CACHED = 200_000
@@ -41,11 +37,7 @@ type App = SeenApp & { readonly store: Store }
 /** Numbers alone, because an object for each app made a look-up twice as slow. */
 type Cache = Readonly<Record<Store, Map<string, number>>>
 
-export function createDictionary(
-  db: Database,
-  nowMs: () => number = Date.now,
-  maxCached = MAX_CACHED,
-): Dictionary {
+export function createDictionary(db: Database, nowMs: () => number = Date.now, maxCached = MAX_CACHED) {
   let cache: Cache = { ios_store: new Map(), android_store: new Map() }
   let beganAtMs = nowMs()
   /** A cache that ends is replaced and not emptied: another batch may still read its ids out of it. */
@@ -58,8 +50,10 @@ export function createDictionary(
     return cache
   }
   return {
+    /** Numbers of these apps, as this process knows them. */
     written: createWritten(),
-    resolveAppIds: async (seen) => {
+    /** Upserts these apps and returns their ids. */
+    resolveAppIds: async (seen: readonly SeenApps[]): Promise<AppIds> => {
       const known = present()
       const missing = new Map<string, App>()
       for (const { store, apps } of seen)

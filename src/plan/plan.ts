@@ -9,16 +9,8 @@ import { TIMINGS } from '../timings.ts'
 import { admission, budgetRows, type OverallBudget, readBudgets, type ScopeBudget } from './admission.ts'
 import { askedNow, askedPiece, type DuePlace, FIRST_PLACE, openDueSlots, takePiece } from './due.ts'
 
-/** What is due, and how far the budget reaches. */
-export interface PlanTotals {
-  /** Due (target, slot) without task or history, before the budget. */
-  readonly due: number
-  readonly planned: number
-  readonly plannedMicros: number
-  /** Due, but not bought: the budget does not reach them. */
-  readonly cut: number
-  readonly cutMicros: number
-}
+/** Due slots without task or history, those that are bought, and those that the budget does not reach. */
+type PlanTotals = Readonly<Record<'due' | 'planned' | 'plannedMicros' | 'cut' | 'cutMicros', number>>
 
 export interface PlanSummary extends PlanTotals {
   readonly posts: number

@@ -14,23 +14,19 @@ import type { AppDataClient } from '../service/client.ts'
 import { TIMINGS } from '../timings.ts'
 import { type ScanOptions, scanTaskHistory, TAGS_KNOWN_DAYS, toCreated } from './task-history.ts'
 
-export interface Swept {
-  /** Posts whose answer is overdue, now unknown. */
-  readonly overdue: number
-  /** Posts made of tasks that had been released. */
-  readonly packed: number
-  /** Posts that are not sent yet, the oldest SWEPT_POSTS. */
-  readonly ready: number
-}
+export type Swept = Awaited<ReturnType<typeof sweepPosts>>
 
 /** The oldest (ids ascend) are sent next. A younger one that lost its job is found when it is among them. */
 const SWEPT_POSTS = 1_000
 
-/** Packs planned tasks without a post, enqueues posts (one with a job is ignored), marks overdue ones. */
+/**
+ * Packs planned tasks without a post, enqueues posts (one with a job is ignored), marks overdue ones.
+ * @returns posts that are unknown now, those made of released tasks, and the oldest that are not sent yet
+ */
 export async function sweepPosts(
   db: Database,
   enqueuePosts: (tx: Transaction, postIds: readonly string[]) => Promise<void>,
-): Promise<Swept> {
+) {
   const overdue = await markOverduePosts(db.sql)
   return withLedgerLock(db, 'The sweep', async (tx) => {
     const packed = await packTasks(tx)

@@ -118,7 +118,7 @@ export async function readRestoreState(db: SqlRunner): Promise<RestoreState> {
           select max(begins_at) from spend where scope = 0 and tasks_charged > 0)
       ), (select ends_at from spend where scope = 0 and begins_at = '-infinity')) as "lastChargeAt",
       (select greatest(checked_at, 'epoch') from restore_check) as "checkedAt",
-      (select coalesce(max(ahead_s), 0) * 1000 from account_usage)::float8 as "wasAheadMs",
+      (select coalesce(max(ahead_s), 0) from account_usage) * 1000::float8 as "wasAheadMs",
       clock_timestamp() as "clockAt"
     from ledger l`
   return oneRow(rows)

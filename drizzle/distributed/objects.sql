@@ -49,8 +49,7 @@ language sql stable strict parallel safe rows 1000
 begin atomic
   select s.period_id, s.target_id, s.slot
   from pending_ranking s
-  where s.project = in_project and s.slot >= (from_day - 1) + timetz '00:00+00'
-    and s.slot < (to_day + 2) + timetz '00:00+00';
+  where s.project = in_project and {{in_days s.slot}};
 end;
 
 create or replace view rank_history {{around}}

@@ -30,6 +30,18 @@ const COMMON: Readonly<Record<string, string>> = {
   asked:
     'exists (select from asked_period q where q.target_id = $1.target_id and q.project = $2 and ' +
     `${SHOWN.replaceAll('$2', '$3').replaceAll('$1', 'q')})`,
+  /** Whether no period of the project on the target lasts longer than $1, whose number is $2. */
+  lasts_longest:
+    'not exists (select from watch_period o where o.target_id = $1.target_id and o.project = $1.project ' +
+    "and (coalesce(o.ended_at, 'infinity'), o.id) > (coalesce($1.ended_at, 'infinity'), $1.$2))",
+  /** What target $1 is of, where its location is $2. */
+  subject:
+    "case $1.function when 'app_searches' then $1.subject end as keyword, " +
+    "case $1.function when 'app_list' then $1.subject end as collection, $1.category",
+  place:
+    'coalesce($2.name, $1.location_code::text) as location, $1.location_code, $1.language_code as language',
+  /** Whether $1 may be of these days in any time zone: constants, by which partitions are pruned. */
+  in_days: "$1 >= (from_day - 1) + timetz '00:00+00' and $1 < (to_day + 2) + timetz '00:00+00'",
   filter: 'With a tag or a location, of what has it.',
   days: 'in_project text, from_day date, to_day date',
   tagged: 'in_tag text default null, in_location text default null',

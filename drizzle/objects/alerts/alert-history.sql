@@ -8,11 +8,8 @@
 create or replace view alert_history as
 select r.project, r.name as rule, e.kind, e.severity, e.slot,
   (e.slot at time zone j.timezone)::date as day, coalesce(t.store, a.store) as store,
-  case t.function when 'app_searches' then 'keyword' when 'app_list' then 'chart' end as list,
-  case t.function when 'app_searches' then t.subject end as keyword,
-  case t.function when 'app_list' then t.subject end as collection, t.category,
-  coalesce(l.name, t.location_code::text) as location, t.location_code, t.language_code as language, a.app_id,
-  coalesce(named.label, a.title, a.app_id) as app, v.app_id as rival_id,
+  case t.function when 'app_searches' then 'keyword' when 'app_list' then 'chart' end as list, {{subject t}},
+  {{place t l}}, a.app_id, coalesce(named.label, a.title, a.app_id) as app, v.app_id as rival_id,
   coalesce(rival.label, v.title, v.app_id) as rival, e.before, e.after,
   nullif(e.compared_slot, '-infinity') as compared_slot, measured.depth, past.depth as depth_before,
   case when measured.is_measured then t.check_url end as check_url, e.detail, e.found_at,

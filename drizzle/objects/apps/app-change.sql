@@ -6,9 +6,8 @@
 --- by slot, or ask app_changes(project, from, to).
 --- .slot: The slot of the measurement that shows the new value.
 create or replace view app_change as
-select p.project, t.store, {{app a}}, a.tags, (h.slot at time zone j.timezone)::date as day,
-  coalesce(l.name, t.location_code::text) as location, t.location_code, t.language_code as language, h.slot,
-  h.captured_at, previous.slot as previous_slot,
+select p.project, t.store, {{app a}}, a.tags, (h.slot at time zone j.timezone)::date as day, {{place t l}},
+  h.slot, h.captured_at, previous.slot as previous_slot,
   lower(regexp_replace(change.field, '([A-Z])', '_\1', 'g') collate "C") as field,
   change.values[1] #>> '{}' as old_value, change.values[2] #>> '{}' as new_value, p.target_id, p.app
 from watch_period p
@@ -53,7 +52,6 @@ create or replace function app_changes({{days}}, {{tagged}}) returns table (
   select c.day, c.store, {{app c}}, c.tags, c.location, c.location_code, c.language, c.slot, c.captured_at,
     c.previous_slot, c.field, c.old_value, c.new_value, c.target_id, c.app
   from app_change c
-  where c.project = in_project and c.day between from_day and to_day
-    and c.slot >= (from_day - 1) + timetz '00:00+00' and c.slot < (to_day + 2) + timetz '00:00+00'
+  where c.project = in_project and c.day between from_day and to_day and {{in_days c.slot}}
     and is_of(c.tags, c.location, in_tag, in_location);
 end;

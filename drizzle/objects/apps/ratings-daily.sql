@@ -12,9 +12,7 @@ create or replace function ratings_daily({{days}}, {{tagged}}) returns table (
     select distinct on (s.target_id, s.day) s.*
     from app_history s
     where s.project = in_project and s.day between from_day and to_day and s.outcome = 'measured'
-      and is_of(s.tags, s.location, in_tag, in_location)
-      and s.slot >= (from_day - 1)::timestamp at time zone 'UTC'
-        and s.slot < (to_day + 2)::timestamp at time zone 'UTC'
+      and is_of(s.tags, s.location, in_tag, in_location) and {{in_days s.slot}}
     order by s.target_id, s.day, s.slot desc
   ) d
   window w as (partition by d.target_id order by d.day);

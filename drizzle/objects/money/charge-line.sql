@@ -6,10 +6,8 @@
 --- already); adjustment (what the audit found).
 create or replace view charge_line as
 select j.name as project, c.at, (c.at at time zone j.timezone)::date as day, t.store, t.function,
-  case t.function when 'app_searches' then t.subject end as keyword,
-  case t.function when 'app_list' then t.subject end as collection, t.category,
-  case when t.function in ('app_info', 'app_reviews') then t.subject end as app_id,
-  coalesce(l.name, t.location_code::text) as location, t.location_code, t.language_code as language,
+  {{subject t}},
+  case when t.function in ('app_info', 'app_reviews') then t.subject end as app_id, {{place t l}},
   coalesce((select p.tags from project_target p where p.project = j.name and p.target_id = c.target_id),
     '{}') as tags,
   c.slot, c.kind, c.amount_micros * 0.000001 as usd, c.amount_micros, c.service_id, c.target_id

@@ -21,8 +21,7 @@ begin atomic
       sum(c.amount_micros) filter (where c.kind = 'duplicate') as duplicate,
       sum(c.amount_micros) filter (where c.kind = 'adjustment') as adjusted
     from charge_line c
-    where c.project = in_project and c.day between from_day and to_day
-      and c.at >= (from_day - 1) + timetz '00:00+00' and c.at < (to_day + 2) + timetz '00:00+00'
+    where c.project = in_project and c.day between from_day and to_day and {{in_days c.at}}
     group by c.target_id
   ) s
   join project_targets(in_project) t on t.target_id = s.target_id
@@ -45,8 +44,7 @@ begin atomic
       select s.target_id, s.kind, sum(s.amount_micros) filter (where s.project = in_project) as own,
         sum(s.amount_micros) as everybody
       from charge_line s
-      where s.kind in ('charge', 'refund')
-        and s.at >= (from_day - 1) + timetz '00:00+00' and s.at < (to_day + 2) + timetz '00:00+00'
+      where s.kind in ('charge', 'refund') and {{in_days s.at}}
       group by s.service_id, s.kind, s.target_id
       having count(*) > 1 and bool_or(s.project = in_project and s.day between from_day and to_day)
     ) b

@@ -26,9 +26,6 @@ begin
   );
 end $$;
 
--- The bounds of `slot` with UTC hold the days of whichever time zone: constants, by which partitions are
--- pruned. A day and a time with its zone make an instant at a third of the cost of `at time zone`.
---
 -- The interval is compared in `case`, so that the history is joined with lists and slots one after the other:
 -- else all lists are joined with all slots.
 --
@@ -54,8 +51,7 @@ create or replace function list_daily({{days}}) returns table (
   from ranking_row r
   join lists p on p.target_id = r.target_id
   join slots c on c.slot = r.slot and case when c.every = p.every then true else false end
-  where r.slot >= (from_day - 1) + timetz '00:00+00' and r.slot < (to_day + 2) + timetz '00:00+00'
-    and case
+  where {{in_days r.slot}} and case
       when r.slot < p.first_slot or r.slot > p.last_slot or r.gap = 'missed'
         and slot_end(p.every, r.slot) > p.ended_at then false
       when (c.is_only or c.is_last and r.gap is null) and r.slot > p.alone_from

@@ -3,10 +3,7 @@
 --- of the project on the same target has a slot.
 create or replace view list_follow as
 select p.id as period_id, p.project, p.timezone, p.target_id, t.store,
-  case t.function when 'app_list' then 'chart' else 'keyword' end as list,
-  case t.function when 'app_searches' then t.subject end as keyword,
-  case t.function when 'app_list' then t.subject end as collection, t.category,
-  coalesce(l.name, t.location_code::text) as location, t.location_code, t.language_code as language,
+  case t.function when 'app_list' then 'chart' else 'keyword' end as list, {{subject t}}, {{place t l}},
   coalesce(k.tags, c.tags, '{}') as tags, coalesce(k.weight, k.volume, 1) as weight, p.every, p.first_slot,
   p.last_slot, p.ended_at, coalesce(p.left_before + interval '26 hours', '-infinity') as alone_from,
   coalesce(p.begun_after - interval '26 hours', 'infinity') as alone_to, t.check_url

@@ -7,9 +7,7 @@
 --- views are made of it.
 create or replace view list_period as
 select p.id as period_id, p.project, j.timezone, p.target_id, t.store,
-  case t.function when 'app_list' then 'chart' else 'keyword' end as list,
-  case t.function when 'app_searches' then t.subject end as keyword,
-  case t.function when 'app_list' then t.subject end as collection, t.category,
+  case t.function when 'app_list' then 'chart' else 'keyword' end as list, {{subject t}},
   coalesce((select l.name from location l where l.store = t.store and l.code = t.location_code),
     t.location_code::text) as location, t.location_code, t.language_code as language,
   case when p.ended_at is not null then (select w.tags from list_watch w where w.project = p.project

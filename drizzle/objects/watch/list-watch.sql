@@ -8,8 +8,4 @@ select nullif(p.project, '') as project, p.target_id, coalesce(k.tags, c.tags, '
 from watch_period p
 left join keyword_watch k on p.kind = 'keyword' and k.id = p.watch_id
 left join chart_watch c on p.kind = 'chart' and c.id = p.watch_id
-where p.target_id is not null and not exists (
-  select from watch_period longer
-  where longer.target_id = p.target_id and longer.project = p.project
-    and (coalesce(longer.ended_at, 'infinity'), longer.id) > (coalesce(p.ended_at, 'infinity'), p.id)
-);
+where p.target_id is not null and {{lasts_longest p id}};

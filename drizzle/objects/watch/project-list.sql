@@ -3,8 +3,4 @@ create or replace view project_list as
 select p.project, p.store, p.list, p.keyword, p.collection, p.category, p.location, p.location_code,
   p.language, p.tags, p.weight, p.every, p.ended_at, p.target_id
 from list_period p
-where not exists (
-  select from watch_period longer
-  where longer.target_id = p.target_id and longer.project = p.project
-    and (coalesce(longer.ended_at, 'infinity'), longer.id) > (coalesce(p.ended_at, 'infinity'), p.period_id)
-);
+where {{lasts_longest p period_id}};

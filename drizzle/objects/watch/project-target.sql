@@ -1,9 +1,7 @@
 --- What each project measures, or has measured: keywords, charts, pages and reviews, each once.
 create or replace view project_target as
-select p.project, t.store, t.function, case t.function when 'app_searches' then t.subject end as keyword,
-  case t.function when 'app_list' then t.subject end as collection, t.category,
-  case when t.function in ('app_info', 'app_reviews') then t.subject end as app_id,
-  coalesce(l.name, t.location_code::text) as location, t.location_code, t.language_code as language,
+select p.project, t.store, t.function, {{subject t}},
+  case when t.function in ('app_info', 'app_reviews') then t.subject end as app_id, {{place t l}},
   coalesce(k.tags, c.tags, a.tags, '{}') as tags, p.every, p.depth, p.priority, p.ended_at, p.target_id
 from watch_period p
 join target t on t.id = p.target_id
@@ -11,11 +9,7 @@ left join location l on l.store = t.store and l.code = t.location_code
 left join keyword_watch k on p.kind = 'keyword' and k.id = p.watch_id
 left join chart_watch c on p.kind = 'chart' and c.id = p.watch_id
 left join app_watch a on p.kind in ('app', 'reviews') and a.id = p.watch_id
-where not exists (
-  select from watch_period longer
-  where longer.target_id = p.target_id and longer.project = p.project
-    and (coalesce(longer.ended_at, 'infinity'), longer.id) > (coalesce(p.ended_at, 'infinity'), p.id)
-);
+where {{lasts_longest p id}};
 
 -- `strict` for the same reason as project_lists.
 create or replace function project_targets(in_project text)

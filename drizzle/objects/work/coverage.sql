@@ -10,7 +10,7 @@ create or replace function owed_slots({{days}}) returns table (
   join project_lists(in_project) p on p.target_id = r.target_id
   join project_slots(in_project, from_day, to_day) c on c.slot = r.slot
     and case when c.every = p.every then true else false end
-  where r.slot >= (from_day - 1) + timetz '00:00+00' and r.slot < (to_day + 2) + timetz '00:00+00'
+  where {{in_days r.slot}}
     and case when r.slot < p.first_slot or r.slot > p.last_slot then false
       when r.gap = 'missed' then slot_end(p.every, r.slot) <= coalesce(p.ended_at, 'infinity') else true end
   union all
@@ -26,8 +26,7 @@ create or replace function owed_slots({{days}}) returns table (
   join project_targets(in_project) t on t.target_id = s.target_id
   join project_slots(in_project, from_day, to_day) c on c.slot = s.slot
     and case when c.every = s.every then true else false end
-  where s.project = in_project and s.slot >= (from_day - 1) + timetz '00:00+00'
-    and s.slot < (to_day + 2) + timetz '00:00+00';
+  where s.project = in_project and {{in_days s.slot}};
 end;
 
 --- What became of the slots of each day of a project: how many were owed, captured (measured), failed (no

@@ -15,11 +15,9 @@ language sql stable strict parallel safe rows 1000
 begin atomic
   select s.period_id, s.target_id, s.slot
   from open_slot s
-  where s.project = in_project and s.kind in ('keyword', 'chart')
-    and s.slot >= (from_day - 1) + timetz '00:00+00' and s.slot < (to_day + 2) + timetz '00:00+00'
+  where s.project = in_project and s.kind in ('keyword', 'chart') and {{in_days s.slot}}
     and not exists (
       select from ranking_row r
-      where r.target_id = s.target_id and r.slot = s.slot
-        and r.slot >= (from_day - 1) + timetz '00:00+00' and r.slot < (to_day + 2) + timetz '00:00+00'
+      where r.target_id = s.target_id and r.slot = s.slot and {{in_days r.slot}}
     );
 end;

@@ -63,7 +63,6 @@ export function createCallGate(db: Database, options: CallWindowOptions, signal:
   }
 }
 
-/** Takes permits, which end at an instant of `performance.now()`. */
 type AskWindow = (
   calls: readonly Call[],
   ended: readonly EndedCall[],
@@ -85,7 +84,6 @@ class PermitBatcher {
   readonly #askWindow: AskWindow
   readonly #options: CallWindowOptions
   readonly #signal: AbortSignal
-  /** So many calls ask at once without waiting for more. */
   readonly #enough: number
   #waiting: Waiting[] = []
   #ending: Ending[] = []

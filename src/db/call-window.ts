@@ -18,12 +18,12 @@ export interface CallWindowOptions extends CallLimits {
   readonly runner: string
 }
 
-/** The longest sleep before it asks again, because the account's limit may rise meanwhile. */
+/** Before it asks again: the account's limit may rise meanwhile. */
 export const LONGEST_SLEEP_MS = 2_000
 /** The wait for a place in flight, which the end of a call may free: `call_wait` says it. */
 export const PLACE_WAIT_MS = 250
 const MAX_ERROR_LENGTH = 500
-/** What a permit is valid for where the database is near. */
+/** Where the database is near. */
 export const PERMIT_VALID_MS = 500
 /** The question for a permit, the claim and its commit, and to prepare the first two; one is left. */
 const TRIPS_OF_A_PERMIT = 6
@@ -37,15 +37,12 @@ export interface EndedCall extends CallOutcome {
   readonly callId: number
 }
 
-/** The calls that got permits are the first ones that asked, with these ids. */
 export interface PermitsAnswer {
+  /** Of the first ones that asked. */
   readonly callIds: readonly number[]
   /** How long the next one has to wait; null when all got permits. */
   readonly waitMs: number | null
-  /**
-   * From the question to the stamp of the permits, by the clock of the database: the time at the lock of the
-   * window.
-   */
+  /** From the question to the stamp of the permits, by the clock of the database. */
   readonly givenAfterMs: number
 }
 
@@ -68,7 +65,7 @@ export function startBefore(
 /**
  * One turn at the window: writes how calls ended, and takes permits for the first of those that ask, as many
  * as fit. Permits count from the commit on. A call of a kind that has a limit of its own asks alone.
- * @param validMs how long after its stamp a call may begin (src/db/call-window.ts)
+ * @param validMs how long after its stamp a call may begin
  */
 export async function takePermits(
   db: SqlRunner,
@@ -156,7 +153,7 @@ export async function measureRoundTrip(db: Database): Promise<number> {
   return longestMs
 }
 
-/** How long a permit of this runner is valid after its stamp, as far as is measured. */
+/** After its stamp, as far as is measured. */
 export function permitValidMs(db: Database): number {
   return validMsAt(measured.get(db) ?? 0)
 }

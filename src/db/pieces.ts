@@ -34,7 +34,6 @@ export async function deleteInPieces(
   }
 }
 
-/** One such transaction. */
 export function inPiece<T>(
   db: Pick<Database, 'begin'>,
   name: string,
@@ -48,7 +47,6 @@ export function inPiece<T>(
   })
 }
 
-/** What of a table is too old. */
 export interface Pruning {
   readonly table: string
   /** The column that says how old a row is. */

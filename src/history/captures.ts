@@ -139,21 +139,10 @@ const COLUMNS = `
 export type SnapshotColumns = { readonly [Column in FieldsOf<typeof COLUMNS>]?: Value }
 
 export interface SnapshotCapture extends Capture, SnapshotColumns {
-  readonly listing?: Listing
+  readonly listing?: Readonly<Record<FieldsOf<typeof LISTING>, unknown>>
 }
 
-/** The long texts of an app's page, stored once per distinct content. */
-export interface Listing {
-  /** SHA-256 of the content. */
-  readonly hash: Buffer
-  readonly title: string | null
-  readonly description: string | null
-  readonly updateNotes: string | null
-  readonly icon: string | null
-  readonly images: readonly string[]
-  readonly details: Readonly<Record<string, unknown>>
-}
-
+/** The long texts of an app's page, stored once per distinct content: `hash` is its SHA-256. */
 const LISTING = `
   hash bytea, title text, description text, updateNotes text, icon text, images jsonb, details jsonb`
 

@@ -46,12 +46,8 @@ export const FETCH_COLUMNS = sql`k.html, t.store, t.function, k.depth,
 export const BY_ID = sql`null as path, 'advanced' as kind, null as "htmlPath"`
 
 /** A row of a ready list, or a pingback. */
-export interface ReadyTask {
+export interface ReadyTask extends Pick<FetchItem, 'path' | 'kind' | 'htmlPath'> {
   readonly id: string
-  /** Null: the result is asked for by id. */
-  readonly path: string | null
-  readonly kind: ResultForm
-  readonly htmlPath: string | null
 }
 
 const OVERDUE_AT_ONCE = 1_000

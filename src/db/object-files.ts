@@ -40,6 +40,7 @@ const COMMON: Readonly<Record<string, string>> = {
     "case $1.function when 'app_list' then $1.subject end as collection, $1.category",
   place:
     'coalesce($2.name, $1.location_code::text) as location, $1.location_code, $1.language_code as language',
+  called: '$1.app_id, coalesce($1.label, $1.title, $1.app_id)',
   /** Whether $1 may be of these days in any time zone: constants, by which partitions are pruned. */
   in_days: "$1 >= (from_day - 1) + timetz '00:00+00' and $1 < (to_day + 2) + timetz '00:00+00'",
   filter: 'With a tag or a location, of what has it.',

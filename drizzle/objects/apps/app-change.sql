@@ -18,8 +18,7 @@ left join location l on l.store = t.store and l.code = t.location_code
 join project_app a on a.project = p.project and a.app = p.app
 cross join lateral (
   select s.slot, s.listing_hash from app_snapshot s
-  where s.target_id = p.target_id and s.slot < h.slot and s.gap is null
-    and {{asked p p.project s}}
+  where s.target_id = p.target_id and s.slot < h.slot and s.gap is null and {{asked p p.project s}}
   order by s.slot desc
   limit 1
 ) previous

@@ -14,5 +14,4 @@ where k.attempt > 0 and k.state = 'planned' and k.post_id is null
 union all
 select k.state, k.target_id, k.slot, k.estimate_micros, k.payers, k.reserved_at
 from task k
-where k.post_id = any(array(select p.id from post p where p.state <> 'settled'))
-  and k.state = 'posting';
+where k.post_id = any(array(select p.id from post p where p.state <> 'settled')) and k.state = 'posting';

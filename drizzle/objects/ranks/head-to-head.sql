@@ -6,8 +6,7 @@ create or replace function head_to_head_daily({{days}}, {{tagged}}) returns tabl
   own_rank integer, competitor_rank integer, leader text, target_id integer, own_app integer,
   competitor_app integer
 ) {{begin}}
-  select d.day, {{list d}}, o.app_id, coalesce(o.label, o.title, o.app_id), c.app_id,
-    coalesce(c.label, c.title, c.app_id), mine.rank, theirs.rank,
+  select d.day, {{list d}}, {{called o}}, {{called c}}, mine.rank, theirs.rank,
     case when mine.rank < theirs.rank or theirs.rank is null and mine.rank is not null then 'own'
       when theirs.rank < mine.rank or mine.rank is null and theirs.rank is not null then 'competitor' end,
     d.target_id, o.app, c.app
@@ -35,8 +34,7 @@ create or replace function overtakes({{days}}, {{tagged}}) returns table (
   overtaken_by text, own_rank integer, competitor_rank integer, day_before date, own_rank_before integer,
   competitor_rank_before integer, target_id integer, own_app integer, competitor_app integer
 ) {{begin}}
-  select h.day, {{list l}}, o.app_id, coalesce(o.label, o.title, o.app_id), c.app_id,
-    coalesce(c.label, c.title, c.app_id), h.leader, h.own_rank, h.competitor_rank, h.day_before,
+  select h.day, {{list l}}, {{called o}}, {{called c}}, h.leader, h.own_rank, h.competitor_rank, h.day_before,
     h.own_rank_before, h.competitor_rank_before, h.target_id, h.own_app, h.competitor_app
   from (
     select d.target_id, d.own_app, d.competitor_app, d.day, d.leader, d.own_rank, d.competitor_rank,
@@ -77,8 +75,7 @@ create or replace function head_to_head({{days}}, {{tagged}}) returns table (
     from daily d
     group by d.target_id, d.own_app, d.competitor_app
   )
-  select {{list l}}, o.app_id, coalesce(o.label, o.title, o.app_id), c.app_id,
-    coalesce(c.label, c.title, c.app_id), p.day, p.ranks[2], p.ranks[3], p.leader, p.days_ahead,
+  select {{list l}}, {{called o}}, {{called c}}, p.day, p.ranks[2], p.ranks[3], p.leader, p.days_ahead,
     p.days_behind, p.overtakes, p.last_overtake, p.target_id, p.own_app, p.competitor_app
   from pair p
   join newest_lists(in_project) l on l.target_id = p.target_id

@@ -13,11 +13,9 @@ select p.project, {{list p}}, {{app a}}, (r.slot at time zone p.timezone)::date 
   case when r.gap is null then p.check_url end as check_url, p.every, p.target_id, a.app, null::text as source
 from list_period p
 join ranking_row r on r.target_id = p.target_id
-join project_app a on a.project = p.project
-  and case when a.store = p.store then true else false end
+join project_app a on a.project = p.project and case when a.store = p.store then true else false end
 join lateral (
-  select r.slot < coalesce(a.ended_at, 'infinity')
-    and {{shown p r}} as is_shown,
+  select r.slot < coalesce(a.ended_at, 'infinity') and {{shown p r}} as is_shown,
     case when a.app = any(r.app_ids) then array_position(r.app_ids, a.app) end as rank
   offset 0
 ) found on found.is_shown

@@ -39,9 +39,8 @@ with spelling as (
   from project p
   left join near on near.name = p.name
   left join project older on older.id = near.older_id
-  where p.enabled
-    and (older.name is not null or not exists (select from app_watch a where a.project = p.name
-      and a.enabled))
+  where p.enabled and (older.name is not null
+    or not exists (select from app_watch a where a.project = p.name and a.enabled))
 )
 select p.id as project_id, p.name as project, told.problem, told.message,
   (cost.micros * 0.000001)::numeric(14, 6) as monthly_usd

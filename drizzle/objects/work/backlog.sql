@@ -30,8 +30,7 @@ from (
 union all
 select 'posting', count(*), min(k.slot), null
 from post p
-cross join lateral (select k.slot from task k where k.post_id = p.id
-  and k.state = 'posting' offset 0) k
+cross join lateral (select k.slot from task k where k.post_id = p.id and k.state = 'posting' offset 0) k
 where p.state in ('sending', 'unknown')
 union all
 select 'posted', count(*), min(k.slot), null from task k where k.attempt > 0 and k.state = 'posted'

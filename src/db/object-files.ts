@@ -40,12 +40,30 @@ const COMMON: Readonly<Record<string, string>> = {
     "case $1.function when 'app_list' then $1.subject end as collection, $1.category",
   place:
     'coalesce($2.name, $1.location_code::text) as location, $1.location_code, $1.language_code as language',
+  /** What the row $1 of spend counts against a budget. */
+  committed:
+    '$1.reserved_micros + $1.charged_micros + $1.refunded_micros + $1.duplicate_micros + $1.adjusted_micros',
+  /** Whether the target t is what $1 asks for: by the index target_once. */
+  same_target:
+    't.store = $1.store and t.function = $1.function ' +
+    'and subject_key(t.subject) collate "C" = subject_key($1.subject) ' +
+    "and coalesce(t.category, '') = coalesce($1.category, '') " +
+    'and t.location_code = $1.location_code and t.language_code = $1.language_code',
+  /** The slots `c` of $1 by their days, of the interval of $2. */
+  on_days:
+    'join project_slots(in_project, from_day, to_day) c on c.slot = $1.slot ' +
+    'and case when c.every = $2.every then true else false end',
   called: '$1.app_id, coalesce($1.label, $1.title, $1.app_id)',
   /** Whether $1 may be of these days in any time zone: constants, by which partitions are pruned. */
   in_days: "$1 >= (from_day - 1) + timetz '00:00+00' and $1 < (to_day + 2) + timetz '00:00+00'",
   filter: 'With a tag or a location, of what has it.',
   days: 'in_project text, from_day date, to_day date',
   tagged: 'in_tag text default null, in_location text default null',
+  /** Of a target, where its keyword, collection and app have columns of their own, and where not. */
+  measured:
+    'store text, function text, keyword text, collection text, category text, app_id text, location text',
+  target: 'store text, function text, subject text, location_code integer, language_code text',
+  pair: 'own_app_id text, own_label text, competitor_app_id text, competitor_label text',
   app: 'app_id text, title text, label text, role text',
   keyword:
     'store text, keyword text, location text, location_code integer, language text, tags text[], ' +

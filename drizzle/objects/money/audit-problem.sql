@@ -10,9 +10,8 @@
 --- .tag: The tag at the service, where it lists the task; of several, that of the first.
 --- .adjusted_usd: By how much our books were adjusted; null unless kind is cost.
 create or replace view audit_problem as
-select d.found_at as at, d.kind, d.posted_at, d.path, g.store, g.function, g.subject, g.location_code,
-  g.language_code, k.slot, k.id as task_id, d.service_id, d.tag, d.tasks,
-  d.service_micros * 0.000001 as service_usd, d.our_micros * 0.000001 as our_usd,
+select d.found_at as at, d.kind, d.posted_at, d.path, {{target g}}, k.slot, k.id as task_id, d.service_id,
+  d.tag, d.tasks, d.service_micros * 0.000001 as service_usd, d.our_micros * 0.000001 as our_usd,
   case d.kind when 'cost' then (d.service_micros - d.our_micros) * 0.000001 end as adjusted_usd,
   case
     when d.kind = 'cost' then format(

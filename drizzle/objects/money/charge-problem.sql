@@ -1,8 +1,7 @@
 --- What the service charged twice, or otherwise than its price list says: part of task_problem.
 --- .kind: duplicate or price.
 create or replace view charge_problem as
-select min(c.at) as at, 'duplicate' as kind, g.store, g.function, g.subject, g.location_code,
-  g.language_code, c.slot,
+select min(c.at) as at, 'duplicate' as kind, {{target g}}, c.slot,
   (select k.id from task k where k.target_id = g.id and k.slot = c.slot and k.state <> 'dropped') as task_id,
   c.service_id, null::integer as status_code,
   format('The service took another %s for a task that was paid for already.',

@@ -101,13 +101,9 @@ begin atomic
     order by m.since desc limit 1
   ) z
   cross join lateral (
-    select coalesce(sum(m.micros) filter (where t.ends_at > z.day_begins), 0)::bigint as day_micros,
-      coalesce(sum(m.micros) filter (where t.ends_at > z.month_begins), 0)::bigint as month_micros
+    select coalesce(sum({{committed t}}) filter (where t.ends_at > z.day_begins), 0)::bigint as day_micros,
+      coalesce(sum({{committed t}}) filter (where t.ends_at > z.month_begins), 0)::bigint as month_micros
     from spend t
-    cross join lateral (
-      select t.reserved_micros + t.charged_micros + t.refunded_micros + t.duplicate_micros
-        + t.adjusted_micros as micros
-    ) m
     where t.scope = p.id and t.begins_at > case when p.monthly_usd is not null then z.month_begins
       when p.daily_usd is not null then z.day_begins end - interval '2 days'
   ) s
@@ -124,14 +120,10 @@ returns table (limited_by text, set_by text, period text, limit_micros bigint, u
 language sql stable
 begin atomic
   with used as (
-    select coalesce(sum(m.micros) filter (where s.ends_at > z.day), 0)::bigint as day,
-      coalesce(sum(m.micros) filter (where s.ends_at > z.month), 0)::bigint as month
+    select coalesce(sum({{committed s}}) filter (where s.ends_at > z.day), 0)::bigint as day,
+      coalesce(sum({{committed s}}) filter (where s.ends_at > z.month), 0)::bigint as month
     from (select date_trunc('day', at_time, 'UTC') as day, date_trunc('month', at_time, 'UTC') as month) z
     left join spend s on s.scope = 0 and s.begins_at > z.month - interval '2 days'
-    cross join lateral (
-      select s.reserved_micros + s.charged_micros + s.refunded_micros + s.duplicate_micros
-        + s.adjusted_micros as micros
-    ) m
   ), account as (
     select u.* from account_usage u order by u.fetched_at desc limit 1
   ), since as (

@@ -5,15 +5,13 @@
 --- these. Add it up by store, function, keyword or tag. spend_daily has it by day. With a tag or a location,
 --- on what has it.
 create or replace function spend_by_target({{days}}, {{tagged}}) returns table (
-  store text, function text, keyword text, collection text, category text, app_id text, location text,
-  location_code integer, language text, tags text[], tasks integer, spent_usd numeric, charged_usd numeric,
-  refunded_usd numeric, duplicate_usd numeric, adjusted_usd numeric, target_id integer
+  {{measured}}, location_code integer, language text, tags text[], tasks integer, spent_usd numeric,
+  charged_usd numeric, refunded_usd numeric, duplicate_usd numeric, adjusted_usd numeric, target_id integer
 ) language sql stable parallel safe set enable_seqscan = off
 begin atomic
-  select t.store, t.function, t.keyword, t.collection, t.category, t.app_id, t.location, t.location_code,
-    t.language, t.tags, s.tasks, s.spent * 0.000001, coalesce(s.charged, 0) * 0.000001,
-    -coalesce(s.refunded, 0) * 0.000001, coalesce(s.duplicate, 0) * 0.000001,
-    coalesce(s.adjusted, 0) * 0.000001, s.target_id
+  select {{measured t}}, t.location_code, t.language, t.tags, s.tasks, s.spent * 0.000001,
+    coalesce(s.charged, 0) * 0.000001, -coalesce(s.refunded, 0) * 0.000001,
+    coalesce(s.duplicate, 0) * 0.000001, coalesce(s.adjusted, 0) * 0.000001, s.target_id
   from (
     select c.target_id, count(*) filter (where c.kind = 'charge')::integer as tasks,
       sum(c.amount_micros) as spent, sum(c.amount_micros) filter (where c.kind = 'charge') as charged,
@@ -32,9 +30,8 @@ end;
 --- reviews: what each would have cost it alone, and what its share was. With a tag or a location, of what has
 --- it.
 create or replace function sharing_savings({{days}}, {{tagged}}) returns table (
-  store text, function text, keyword text, collection text, category text, app_id text, location text,
-  language text, tags text[], shared_tasks integer, spent_usd numeric, full_usd numeric, saved_usd numeric,
-  target_id integer
+  {{measured}}, language text, tags text[], shared_tasks integer, spent_usd numeric, full_usd numeric,
+  saved_usd numeric, target_id integer
 ) language sql stable parallel safe set enable_seqscan = off
 begin atomic
   with shared as (
@@ -50,8 +47,8 @@ begin atomic
     ) b
     group by b.target_id
   )
-  select t.store, t.function, t.keyword, t.collection, t.category, t.app_id, t.location, t.language, t.tags,
-    s.tasks, s.own_usd, s.full_usd, s.full_usd - s.own_usd, s.target_id
+  select {{measured t}}, t.language, t.tags, s.tasks, s.own_usd, s.full_usd, s.full_usd - s.own_usd,
+    s.target_id
   from shared s
   join project_targets(in_project) t on t.target_id = s.target_id
   where is_of(t.tags, t.location, in_tag, in_location);

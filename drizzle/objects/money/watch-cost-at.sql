@@ -4,12 +4,10 @@
 create or replace function watch_cost_at(in_project text, in_every interval default null,
   in_depth integer default null)
 returns table (
-  store text, function text, keyword text, collection text, category text, app_id text, location text,
-  language text, tags text[], every interval, depth integer, monthly_usd numeric, monthly_usd_now numeric,
-  target_id integer
+  {{measured}}, language text, tags text[], every interval, depth integer, monthly_usd numeric,
+  monthly_usd_now numeric, target_id integer
 ) {{begin}}
-  select c.store, c.function, c.keyword, c.collection, c.category, c.app_id, c.location, c.language, c.tags,
-    coalesce(in_every, c.every), n.depth,
+  select {{measured c}}, c.language, c.tags, coalesce(in_every, c.every), n.depth,
     round(task_price(n.depth::smallint, u.unit_results, u.unit_micros) * 0.000001
       * (2592000 / extract(epoch from coalesce(in_every, c.every))), 6),
     c.monthly_usd, c.target_id

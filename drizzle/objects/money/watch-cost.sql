@@ -1,9 +1,8 @@
 --- What the watchlists of now cost, each project alone, when every result is as long as was asked for:
 --- shared_usd says what is left of it where others share it, and short results are refunded.
 create or replace view watch_cost as
-select w.project, w.store, w.function, w.keyword, w.collection, w.category, w.app_id, w.location,
-  w.location_code, w.language, w.tags,
-  w.every, w.depth, w.priority, task_price(w.depth, u.unit_results, u.unit_micros) * 0.000001 as task_usd,
+select w.project, {{measured w}}, w.location_code, w.language, w.tags, w.every, w.depth, w.priority,
+  task_price(w.depth, u.unit_results, u.unit_micros) * 0.000001 as task_usd,
   round(task_price(w.depth, u.unit_results, u.unit_micros) * 0.000001
     * (2592000 / extract(epoch from w.every)), 6) as monthly_usd,
   f.share_micros * 0.000001 as shared_usd, w.target_id

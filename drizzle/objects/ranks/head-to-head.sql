@@ -2,9 +2,8 @@
 --- that was measured: leader is own or competitor, whoever stands higher; what is not in the top stands below
 --- what is; null when neither is. {{filter}}
 create or replace function head_to_head_daily({{days}}, {{tagged}}) returns table (
-  day date, {{list}}, own_app_id text, own_label text, competitor_app_id text, competitor_label text,
-  own_rank integer, competitor_rank integer, leader text, target_id integer, own_app integer,
-  competitor_app integer
+  day date, {{list}}, {{pair}}, own_rank integer, competitor_rank integer, leader text, target_id integer,
+  own_app integer, competitor_app integer
 ) {{begin}}
   select d.day, {{list d}}, {{called o}}, {{called c}}, mine.rank, theirs.rank,
     case when mine.rank < theirs.rank or theirs.rank is null and mine.rank is not null then 'own'
@@ -30,9 +29,9 @@ end;
 --- competitor) or an own app a competitor (own). Of each two, one day on which either stood in the top is
 --- compared with the one before it. {{filter}}
 create or replace function overtakes({{days}}, {{tagged}}) returns table (
-  day date, {{list}}, own_app_id text, own_label text, competitor_app_id text, competitor_label text,
-  overtaken_by text, own_rank integer, competitor_rank integer, day_before date, own_rank_before integer,
-  competitor_rank_before integer, target_id integer, own_app integer, competitor_app integer
+  day date, {{list}}, {{pair}}, overtaken_by text, own_rank integer, competitor_rank integer,
+  day_before date, own_rank_before integer, competitor_rank_before integer, target_id integer,
+  own_app integer, competitor_app integer
 ) {{begin}}
   select h.day, {{list l}}, {{called o}}, {{called c}}, h.leader, h.own_rank, h.competitor_rank, h.day_before,
     h.own_rank_before, h.competitor_rank_before, h.target_id, h.own_app, h.competitor_app
@@ -54,9 +53,9 @@ end;
 --- the range that was measured, who leads (own, competitor, or null when neither is in the top), on how many
 --- days which was ahead, how often one overtook the other, and when last. {{filter}}
 create or replace function head_to_head({{days}}, {{tagged}}) returns table (
-  {{list}}, own_app_id text, own_label text, competitor_app_id text, competitor_label text, day date,
-  own_rank integer, competitor_rank integer, leader text, days_ahead integer, days_behind integer,
-  overtakes integer, last_overtake date, target_id integer, own_app integer, competitor_app integer
+  {{list}}, {{pair}}, day date, own_rank integer, competitor_rank integer, leader text, days_ahead integer,
+  days_behind integer, overtakes integer, last_overtake date, target_id integer, own_app integer,
+  competitor_app integer
 ) {{begin}}
   with daily as (
     select d.target_id, d.own_app, d.competitor_app, d.day, d.own_rank, d.competitor_rank, d.leader,

@@ -14,13 +14,12 @@ where {{lasts_longest p id}};
 -- `strict` for the same reason as project_lists.
 create or replace function project_targets(in_project text)
 returns table (
-  store text, function text, keyword text, collection text, category text, app_id text, location text,
-  location_code integer, language text, tags text[], every interval, depth smallint, priority smallint,
-  ended_at timestamptz, target_id integer
+  {{measured}}, location_code integer, language text, tags text[], every interval, depth smallint,
+  priority smallint, ended_at timestamptz, target_id integer
 ) language sql stable strict parallel safe rows 1000
 begin atomic
-  select t.store, t.function, t.keyword, t.collection, t.category, t.app_id, t.location, t.location_code,
-    t.language, t.tags, t.every, t.depth, t.priority, t.ended_at, t.target_id
+  select {{measured t}}, t.location_code, t.language, t.tags, t.every, t.depth, t.priority, t.ended_at,
+    t.target_id
   from project_target t
   where t.project = in_project;
 end;

@@ -33,10 +33,7 @@ cross join lateral (
   select other.watch_id
   from target t
   join watch_period other on other.target_id = t.id
-  where t.store = w.store and t.function = w.function and subject_key(t.subject) collate "C"
-    = subject_key(w.subject)
-    and coalesce(t.category, '') = coalesce(w.category, '')
-    and t.location_code = w.location_code and t.language_code = w.language_code
+  where {{same_target w}}
     and other.kind = w.kind and other.project || '' = w.project
       and coalesce(other.ended_at, 'infinity') = 'infinity' and other.watch_id <> w.watch_id
   limit 1

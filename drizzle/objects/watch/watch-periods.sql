@@ -78,10 +78,7 @@ begin atomic
   ) w
   left join lateral (
     select t.id from target t
-    where t.store = w.store and t.function = w.function
-      and subject_key(t.subject) collate "C" = subject_key(w.subject)
-      and coalesce(t.category, '') = coalesce(w.category, '')
-      and t.location_code = w.location_code and t.language_code = w.language_code
+    where {{same_target w}}
     offset 0
   ) t on true
   left join lateral (

@@ -8,8 +8,7 @@ create or replace function owed_slots({{days}}) returns table (
     coalesce(p.keyword, p.collection), p.tags, p.location, r.gap, r.reason
   from ranking_row r
   join project_lists(in_project) p on p.target_id = r.target_id
-  join project_slots(in_project, from_day, to_day) c on c.slot = r.slot
-    and case when c.every = p.every then true else false end
+  {{on_days r p}}
   where {{in_days r.slot}}
     and case when r.slot < p.first_slot or r.slot > p.last_slot then false
       when r.gap = 'missed' then slot_end(p.every, r.slot) <= coalesce(p.ended_at, 'infinity') else true end
@@ -18,14 +17,12 @@ create or replace function owed_slots({{days}}) returns table (
     coalesce(p.keyword, p.collection), p.tags, p.location, 'pending', null
   from pending_rankings(in_project, from_day, to_day) s
   join project_lists(in_project) p on p.period_id = s.period_id
-  join project_slots(in_project, from_day, to_day) c on c.slot = s.slot
-    and case when c.every = p.every then true else false end
+  {{on_days s p}}
   union all
   select c.day, t.store, t.function, t.app_id, t.tags, t.location, s.gap, s.reason
   from app_slot s
   join project_targets(in_project) t on t.target_id = s.target_id
-  join project_slots(in_project, from_day, to_day) c on c.slot = s.slot
-    and case when c.every = s.every then true else false end
+  {{on_days s s}}
   where s.project = in_project and {{in_days s.slot}};
 end;
 

@@ -5,13 +5,12 @@
 --- stated, overdue, listed as failed by the service, or stored without all that was asked for.
 --- .kind: failed, rejected, unknown, duplicate, price, overdue, service_failure or incomplete.
 create or replace view task_problem as
-select t.ended_at as at, 'failed' as kind, g.store, g.function, g.subject, g.location_code, g.language_code,
-  t.slot, t.id as task_id, t.service_id, t.status_code, coalesce(t.problem, 'The task failed.') as message
+select t.ended_at as at, 'failed' as kind, {{target g}}, t.slot, t.id as task_id, t.service_id,
+  t.status_code, coalesce(t.problem, 'The task failed.') as message
 from task t join target g on g.id = t.target_id
 where t.state = 'failed' and not exists (select from rejected_result r where r.task_id = t.id)
 union all
-select r.received_at, 'rejected', g.store, g.function, g.subject, g.location_code, g.language_code, r.slot,
-  r.task_id, r.service_id, null,
+select r.received_at, 'rejected', {{target g}}, r.slot, r.task_id, r.service_id, null,
   format('The result was refused at %s: %s. Its body is kept in rejected_result.', r.path,
     rtrim(r.problem, '.'))
 from rejected_result r join target g on g.id = r.target_id
@@ -32,9 +31,9 @@ group by p.id
 union all
 select * from charge_problem
 union all
-select coalesce(t.overdue_at, t.posted_at), 'overdue', g.store, g.function, g.subject, g.location_code,
-  g.language_code, t.slot, t.id, t.service_id, t.status_code,
-    format('It was posted at %s, and %s. It stays open and is asked for by its id.', utc_second(t.posted_at),
+select coalesce(t.overdue_at, t.posted_at), 'overdue', {{target g}}, t.slot, t.id, t.service_id,
+  t.status_code, format('It was posted at %s, and %s. It stays open and is asked for by its id.',
+    utc_second(t.posted_at),
     coalesce('the last answer was: ' || rtrim(t.problem, '.'), 'no ready list has named it'))
 from task t join target g on g.id = t.target_id
 where t.id = any(array(
@@ -42,8 +41,7 @@ where t.id = any(array(
   union all
   select k.id from task k where k.attempt > 0 and k.state = 'posted' and k.problem is not null))
 union all
-select f.at, 'service_failure', g.store, g.function, g.subject, g.location_code, g.language_code, t.slot,
-  t.id, f.service_id, f.error_code,
+select f.at, 'service_failure', {{target g}}, t.slot, t.id, f.service_id, f.error_code,
   case when f.function in ('pingback_url', 'postback_url')
     then format('The service could not deliver its webhook (%s%s%s). %s',
       f.function, ', HTTP ' || nullif(f.http_code, 0), ': ' || rtrim(f.error_message, '.'),
@@ -55,7 +53,6 @@ from service_failure f
 join task t on t.service_id = f.service_id join target g on g.id = t.target_id
 where t.state = 'posted'
 union all
-select t.ended_at, 'incomplete', g.store, g.function, g.subject, g.location_code, g.language_code, t.slot,
-  t.id, t.service_id, t.status_code, t.problem
+select t.ended_at, 'incomplete', {{target g}}, t.slot, t.id, t.service_id, t.status_code, t.problem
 from task t join target g on g.id = t.target_id
 where t.state = 'collected' and t.problem is not null;

@@ -5,17 +5,11 @@
  */
 import type { Database, Transaction } from '../db/database.ts'
 import { sql } from '../db/sql.ts'
-import { applyCooldowns, type Line, toLines } from './content.ts'
+import { applyCooldowns, toLines } from './content.ts'
 import { type EventRow, readEvents } from './event.ts'
 import { type AlertProject, evaluateSlot, readAlertProjects } from './run.ts'
 
-export interface TrialDay {
-  readonly project: string
-  readonly day: string
-  readonly lines: readonly Line[]
-  /** Held back by cooldowns. */
-  readonly held: number
-}
+export type TrialDay = Awaited<ReturnType<typeof tryProject>>[number]
 
 const LIMIT_MS = 30 * 60_000
 const ALL_LINES = 1_000_000
@@ -67,7 +61,7 @@ async function tryProject(tx: Transaction, project: AlertProject, days: number, 
     from noted order by noted.slot`
   const toldSlots = new Map<string, Date>()
   const keyOf = (event: EventRow) => `${event.rule_id} ${event.subject}`
-  const results: TrialDay[] = []
+  const results = []
   for (const { slot, day } of slots) {
     signal.throwIfAborted()
     if ((await evaluateSlot(tx, project, slot)) === 0) continue
@@ -77,7 +71,9 @@ async function tryProject(tx: Transaction, project: AlertProject, days: number, 
     )
     for (const event of told) toldSlots.set(keyOf(event), event.slot)
     const { lines } = toLines(told, ALL_LINES)
-    results.push({ project: project.name, day, lines, held: suppressed.length })
+    // Held back by cooldowns.
+    const held = suppressed.length
+    results.push({ project: project.name, day, lines, held })
   }
   return results
 }

@@ -27,15 +27,6 @@ export interface ReportSettings {
   readonly logo: string | null
 }
 
-export interface WrittenReports {
-  /** Projects whose page was written. */
-  readonly written: readonly string[]
-  /** Projects of which something is under way. */
-  readonly waiting: readonly string[]
-  /** Projects that were not looked at, as the time was over: their pages are the first of the next time. */
-  readonly left?: number
-}
-
 /** Longest name that every file system takes, less what `writeWholeFile` adds. */
 const LONGEST_NAME_BYTES = 200
 /** The stamp stands in the head of a page. */
@@ -43,6 +34,8 @@ const HEAD_BYTES = 4096
 
 /**
  * @param over when no further page is begun: each takes a second, and there may be thousands of projects
+ * @returns projects whose page was written, those of which something is under way, and how many are left for
+ *   the next time, which begins with them
  * @throws ConfigurationError when the folder cannot be written or the logo is none; when pages could not be
  *   made or written, what kept the first of them, after the others were written
  */
@@ -51,7 +44,7 @@ export async function writeReports(
   { folder, title, logo: logoFile }: ReportSettings,
   signal: AbortSignal,
   over?: AbortSignal,
-): Promise<WrittenReports> {
+) {
   await requireFolder(folder)
   await sweepDrafts(folder, Date.now())
   const logo = logoFile === null ? {} : { logoUrl: await readLogo(logoFile) }

@@ -1,6 +1,8 @@
 /** What a channel lacks is told, and goes when it is mended; what was told stays told when it is deleted. */
 import assert from 'node:assert/strict'
 import { beforeEach, describe, test } from 'node:test'
+import type { Content } from '../../src/alerts/content.ts'
+import type { DeliveryDeps } from '../../src/alerts/deliver.ts'
 import { RejectedError, UnavailableError } from '../../src/errors.ts'
 import { column } from '../support/database.ts'
 import { createDeliveries, receive } from '../support/deliveries.ts'
@@ -8,6 +10,16 @@ import { lasting } from '../support/lasting.ts'
 
 const world = lasting(createDeliveries)
 beforeEach(() => world.reset())
+
+/** A receiver that takes all, and what it was told. */
+function collect<Told>(of: (content: Content, id: string) => Told) {
+  const told: Told[] = []
+  const send: DeliveryDeps['send'] = async (_channel, { id, content }) => {
+    told.push(of(content, id))
+    return null
+  }
+  return { told, send }
+}
 
 test('a project that cannot be looked at is an error, and keeps no other from being told', async (t) => {
   const id = await world.addChannel({ address: 'https://example.com' })
@@ -35,11 +47,7 @@ test('what waits for a digest is kept while its channel is disabled, and no new 
   await world.gather()
   await world.sql`update alert_channel set enabled = true`
   await world.gather()
-  const told: number[] = []
-  const send: typeof import('../../src/alerts/send.ts').send = async (_channel, { content }) => {
-    told.push(content.lines.length)
-    return null
-  }
+  const { told, send } = collect(({ lines }) => lines.length)
   await world.deliver(id, { send })
   assert.ok(told.includes(1))
   const held = await world.sql`select subject from alert_event where held_back = 'channel'`
@@ -49,11 +57,7 @@ test('what waits for a digest is kept while its channel is disabled, and no new 
 test('a project that names a channel has digests without a rule, less what it leaves out', async () => {
   const money = { digest: 'monthly', hour: 0, without: ['money'] }
   const id = await world.addChannel({ address: 'https://example.com', ...money })
-  const told: (readonly string[])[] = []
-  const send: typeof import('../../src/alerts/send.ts').send = async (_channel, { content }) => {
-    told.push(content.summary)
-    return null
-  }
+  const { told, send } = collect(({ summary }) => summary)
   assert.deepEqual(await world.gather(), [])
   await assert.rejects(
     Promise.resolve(world.sql`update project set digest_channel = 'opps'`),
@@ -190,16 +194,11 @@ describe('a channel', () => {
     await world.sql`update alert_message set state = 'dead', ended_at = clock_timestamp()`
     await world.sql`update alert_channel set retry_from = retry_from`
     assert.deepEqual(await world.states(), ['pending 0', 'pending 0'])
-    const told: string[] = []
     await world.deliver(id, { send })
     assert.deepEqual(await world.states(), ['pending 1 not now', 'pending 0'])
     await world.isDueNow()
-    await world.deliver(id, {
-      send: async (_channel, { id: message, content }) => {
-        told.push(`${message} ${content.lines[0]?.detail.job}`)
-        return null
-      },
-    })
+    const { told, send: taking } = collect(({ lines }, id) => `${id} ${lines[0]?.detail.job}`)
+    await world.deliver(id, { send: taking })
     const messages = await world.sql`select id from alert_message order by created_at`
     assert.deepEqual(told, [`${messages[0]?.id} track`, `${messages[1]?.id} collect`])
   })
@@ -235,10 +234,7 @@ describe('a channel that is deleted', () => {
   test('has told what it told: no other channel tells it again', async (t) => {
     const first = await receive(t)
     const second = await receive(t)
-    const id = await world.addChannel({ address: first.url })
-    await world.addRule()
-    await world.addEvent('told')
-    await world.gather()
+    const id = await world.addWaiting({ address: first.url })
     await world.deliver(id)
     await world.addEvent('waits')
     await world.gather()

@@ -57,11 +57,8 @@ describe('a webhook', () => {
 
   test('tells of what was never otherwise without a slot that it is compared with', async (t) => {
     const receiver = await receive(t)
-    const id = await world.addChannel({ address: receiver.url })
-    await world.addRule()
-    await world.addEvent('track')
+    const id = await world.addWaiting({ address: receiver.url })
     await world.sql`update alert_event set compared_slot = '-infinity'`
-    await world.gather()
     assert.equal(await world.deliver(id), 1)
     assert.equal(JSON.parse(receiver.received[0]?.body ?? '').data.lines[0].compared_slot, null)
   })

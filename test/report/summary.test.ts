@@ -62,10 +62,6 @@ describe('a summary', () => {
     assert.match(told('יוגה'), /יוגה \(iOS\)\u200e: [\d.]+ %/)
   })
 
-  test('of a project without anything to rank says so', () => {
-    assert.match(summarise({ ...report, series: [] })[0]?.text ?? '', /^No keyword and no chart is watched/)
-  })
-
   test('names the keywords of a change so that what is shown adds up to it', () => {
     const points = fc.double({ min: -20, max: 20, noNaN: true })
     fc.assert(

@@ -140,13 +140,10 @@ function showTile({ name, value, note, tone, basis = '', parts = [] }: Tile): Ma
 <p class="note ${tone}">${note}</p>${below}</div>`
 }
 
-export function showMovers(report: Report, shown: Shown): Markup {
-  const missing = describeMissing(report)
-  return missing === null ? showMoved(report, shown) : showNothing(missing)
-}
-
 /** One list up and one down, over a week where it can be, each with what it did over the other spans. */
-function showMoved(report: Report, sections: Shown): Markup {
+export function showMovers(report: Report, sections: Shown): Markup {
+  const missing = describeMissing(report)
+  if (missing !== null) return showNothing(missing)
   const span = [WEEK_DAYS, ...SPANS].find((each) => isComparable(compareOver(report, each)))
   if (span === undefined) return showNothing(`It was not measured ${SPANS.join(', ')} days before.`)
   // What crossed the top is first.

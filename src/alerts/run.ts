@@ -1,8 +1,7 @@
 /**
  * One look at all rules: evaluates what is due, gathers messages, enqueues channels that have some. The
  * measurements that no rule has seen are deleted from `alert_due` in the transaction that writes what the
- * rules find in them, so that a runner that is killed loses nothing and repeats nothing; (rule, subject, slot)
- * is unique.
+ * rules find in them, so that a runner that is killed loses nothing and repeats nothing.
  */
 import type { Database, SqlRunner, Transaction } from '../db/database.ts'
 import { withoutNestedLoops } from '../db/joins.ts'

@@ -1,6 +1,6 @@
 /**
- * The rows of a view, or of a person's own SELECT, as Postgres writes them, or in the bytes of a format: batch
- * by batch, so that no more is in memory. The session can only read, and sees one snapshot.
+ * The rows of a view, or of a person's own SELECT, as Postgres writes them, or in the bytes of a format:
+ * batch by batch, so that no more is in memory. The session can only read, and sees one snapshot.
  */
 import { stringify } from 'csv-stringify/sync'
 import { PLANNING_SETTINGS, SEMANTIC_SETTINGS } from '../../db/connection.ts'

@@ -28,17 +28,8 @@ import type { ResultOutcome, TaskAddress } from '../service/task-result.ts'
 import { TIMINGS } from '../timings.ts'
 import { type Answered, type Contradiction, findContradiction } from './contradiction.ts'
 
-/** The store's own pages, compressed at once: each has about a megabyte, and a batch hundreds. */
-export interface RawPages {
-  /** When the store was asked. */
-  readonly datetime: Date | null
-  readonly pages: readonly RawPage[]
-}
-
-export interface RawPage {
-  readonly scannedAt: Date | null
-  readonly htmlGzip: Buffer
-}
+type RawPages = ReturnType<typeof readPages>['html']
+export type RawPage = RawPages['pages'][number]
 
 interface Done {
   readonly item: FetchItem
@@ -318,7 +309,8 @@ function cutAtDepth({ store, function: fn, depth }: FetchItem, search: SearchRes
   return { search: { ...search, ...within }, beyond }
 }
 
-function readPages(result: unknown): { readonly html: RawPages; readonly incomplete: string | null } {
+/** The store's own pages, compressed at once: each has about a megabyte, and a batch hundreds. */
+function readPages(result: unknown) {
   const { datetime, items, itemsCount, refused } = withinPresent(parseHtmlResult(result))
   const pages = items.map(({ date, html }) => ({ scannedAt: date, htmlGzip: gzipSync(html) }))
   const sent = items.length + refused.length

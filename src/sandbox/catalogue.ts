@@ -76,17 +76,9 @@ const describeAnchor = (store: Store, anchor: Anchor): App => {
   const { title, developer, priceUsd } = anchor
   const id = anchor.ids[store]
   const topic = topicOfWord.get(anchor.topic)
-  const category = topic?.categories[store] ?? ''
-  const rated = { popularity: 0.8, rating: 4.6, votes: 180_000 }
   return {
-    id,
-    title,
-    developer,
-    category,
-    topic,
-    hash: hashText(id),
-    ...rated,
-    priceUsd,
+    ...{ id, title, developer, topic, category: topic?.categories[store] ?? '', priceUsd },
+    ...{ hash: hashText(id), popularity: 0.8, rating: 4.6, votes: 180_000 },
     anchor,
     events: NO_EVENTS,
   }

@@ -16,17 +16,8 @@ export const LISTING_PRICES_MICROS = { perRequest: 10_000, perResult: 100 }
 /** A result is structured, or the raw pages of the store. */
 export type Form = 'advanced' | 'html'
 
-/** A kind of task. One without a depth gives one result. */
-export type Offer = {
-  store: Store
-  /** The name of the store in paths and in `se`. */
-  segment: string
-  function: TaskFunction
-  seType: string
-  forms: readonly Form[]
-  /** `unit` results are the default, and billed together. */
-  depth?: { unit: number; max: number }
-}
+/** A kind of task. */
+export type Offer = ReturnType<typeof listOffers>[number]
 
 /** What a result says that it is of; in the specification it is the search type of the task as well. */
 export const resultTypeOf = (taskFunction: string): string =>
@@ -43,16 +34,19 @@ export const seTypeOf = (taskFunction: TaskFunction, deviations: Deviations): st
  * What a service sells (docs/service.md: depth rules by function). With `htmlOnly`, searches and charts of
  * android_store come as html only (spec: Endpoints).
  */
-export const listOffers = (deviations: Deviations, htmlOnly: boolean): Offer[] => {
-  const offer = (store: Store, fn: TaskFunction, unit?: number, max = 0): Offer => {
+export const listOffers = (deviations: Deviations, htmlOnly: boolean) => {
+  const offer = (store: Store, fn: TaskFunction, unit?: number, max = 0) => {
     const androidForms: Form[] = htmlOnly && fn !== 'app_info' ? ['html'] : ['advanced', 'html']
+    const forms: readonly Form[] = store === 'ios_store' ? ['advanced'] : androidForms
     return {
       store,
+      /** The name of the store in paths and in `se`. */
       segment: segmentOf(store, deviations),
       function: fn,
       seType: seTypeOf(fn, deviations),
-      forms: store === 'ios_store' ? ['advanced'] : androidForms,
-      ...(unit !== undefined && { depth: { unit, max } }),
+      forms,
+      /** `unit` results are the default, and billed together. A task without a depth gives one result. */
+      depth: unit === undefined ? undefined : { unit, max },
     }
   }
   return [

@@ -133,7 +133,7 @@ const isPresent = (app: App, pairHash: number, { day, locationCode }: View): boo
 
 /** The organic rank of a flagship app: the middle of its band, give or take a few places by day and place. */
 const placeOfAnchor = (app: App, pairHash: number, placeHash: number, day: number): number => {
-  const [best, worst] = app.anchor?.band ?? [1, 1]
+  const { best, worst } = app.anchor ?? { best: 1, worst: 1 }
   const middle = best + (worst - best) * fraction(pairHash)
   const place = Math.round(middle + 2 * wave(day, pairHash) + 3 * fraction(mix(pairHash, placeHash)) - 1)
   return Math.min(worst, Math.max(best, place))

@@ -5,12 +5,7 @@ import { tokenize } from './keyword.ts'
 import type { Store } from './offers.ts'
 
 /** A `heads` word finds all apps of a topic, a `narrow` word some of them; `phrases` make titles. */
-export type Topic = {
-  categories: Record<Store, string>
-  heads: readonly string[]
-  narrow: readonly string[]
-  phrases: readonly string[]
-}
+export type Topic = (typeof TOPICS)[number]
 
 /** ios category android category | heads | narrow | phrases */
 const TOPICS_TABLE = `
@@ -138,11 +133,11 @@ export const readTable = (text: string): string[][] =>
     .map((line) => line.split(' | '))
 
 /** All topics; an app belongs to exactly one. */
-export const TOPICS: readonly Topic[] = readTable(TOPICS_TABLE).map(
+export const TOPICS = readTable(TOPICS_TABLE).map(
   ([categories = '', heads = '', narrow = '', phrases = '']) => {
     const [ios_store = '', android_store = ''] = categories.split(' ')
     return {
-      categories: { ios_store, android_store },
+      categories: { ios_store, android_store } satisfies Record<Store, string>,
       heads: heads.split(' '),
       narrow: narrow.split(' '),
       phrases: phrases.split(', '),
@@ -154,21 +149,10 @@ export const TOPICS: readonly Topic[] = readTable(TOPICS_TABLE).map(
  * A flagship app: invented, but the same in every sandbox, whatever its seed. It holds a place in every ranking
  * for its words, so that an example watchlist can name it and find it ranked.
  */
-export type Anchor = {
-  ids: Record<Store, string>
-  title: string
-  developer: string
-  /** A head word of the topic that it belongs to. */
-  topic: string
-  priceUsd: number
-  /** A search with one of these words ranks the app, */
-  words: readonly string[]
-  /** no better than on the first of these organic ranks, and no worse than on the second. */
-  band: readonly [best: number, worst: number]
-}
+export type Anchor = (typeof ANCHORS)[number]
 
 /** Every flagship app, in both stores. */
-export const ANCHORS: readonly Anchor[] = readTable(`
+export const ANCHORS = readTable(`
 1480010017 com.ashlune.yoga | Ashlune: Yoga for Everyone | Ashlune Works | yoga | 0 | 1 12 |
   yoga stretch asana pilates ヨガ 🧘
 1480010025 com.stilmora.meditation | Stilmora – Meditation & Calm | Stilmora Studio | meditation | 0 |
@@ -193,13 +177,16 @@ export const ANCHORS: readonly Anchor[] = readTable(`
     const [ios_store = '', android_store = ''] = ids.split(' ')
     const [best = 0, worst = 0] = band.split(' ').map(Number)
     return {
-      ids: { ios_store, android_store },
+      ids: { ios_store, android_store } satisfies Record<Store, string>,
       title,
       developer,
+      /** A head word of the topic that it belongs to. */
       topic,
       priceUsd: Number(priceUsd),
+      /** A search with one of these words ranks the app no better than `best`, and no worse than `worst`. */
       words: tokenize(words),
-      band: [best, worst],
+      best,
+      worst,
     }
   },
 )

@@ -93,7 +93,7 @@ describe('rankings', () => {
       for (const { anchor, keyword } of searches) {
         const ranked = rankSearch(catalogue, keyword, view, seed)
         const place = 1 + ranked.findIndex((app) => app.id === anchor.ids[store])
-        const [best, worst] = anchor.band
+        const { best, worst } = anchor
         // A neighbour on the same place moves it down.
         assert.ok(place >= best && place <= worst + 3, `${anchor.title} at ${place} for ${keyword}`)
       }

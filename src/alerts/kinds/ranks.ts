@@ -1,4 +1,4 @@
-/** Kinds that compare ranks, list by list: a gap is none; “not in the top” is beyond the depth at least. */
+/** Kinds that compare ranks, list by list: a gap is none; "not in the top" is beyond the depth at least. */
 
 import { GAP_MEANINGS } from '../../text/gaps.js'
 import { nameSome } from '../../text/names.ts'

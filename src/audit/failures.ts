@@ -63,8 +63,8 @@ async function recordSince(
   }
 }
 
-const FAILED =
-  'id text, function text, datetime timestamptz, errorCode int, errorMessage text, httpCode int, httpTime real'
+const FAILED = `id text, function text, datetime timestamptz, errorCode int, errorMessage text, httpCode int,
+  httpTime real`
 
 /** Only tasks with a charge are ours. A failure without a time gets that of its charge. */
 async function insertFailures(db: Database, failed: readonly FailedTask[]): Promise<number> {

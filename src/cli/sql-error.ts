@@ -110,7 +110,7 @@ async function nameColumns(name: string, query: string, db: SqlRunner): Promise<
   return didYouMean(column, columns).trim() || `Columns: ${columns.join(', ')}.`
 }
 
-/** The row that has the key already, by its id: Postgres says the values of the key, and not which row it is. */
+/** The row that has the key already, by its id: Postgres says the values of the key, and not which row. */
 async function nameTwin(error: DatabaseError, db: SqlRunner): Promise<string> {
   const { table_name: table, constraint_name: index } = error
   const values = valuesOfTwin(error)

@@ -158,6 +158,7 @@ test('the owner of an empty database, no superuser, restores into it; rules hold
     select conname, pg_get_constraintdef(oid) as rule, convalidated from pg_constraint
     where contype = 'f' order by 1`
   const before = await keys()
+  await target.sql.unsafe(`alter role ${role} set default_transaction_read_only = on`)
   await restoreDatabase(url.href, pieces(file))
   assert.deepEqual(await readAll(target.sql), dumped)
   assert.deepEqual(await keys(), before)

@@ -139,7 +139,8 @@ describe('a copy that takes the place of a database which bought until a moment 
     await setServiceClock(t, world, 0)
     await copy.sql`
       insert into account_usage (fetched_at, login, ahead_s, prices)
-      values (clock_timestamp() - interval '1 minute', 'sandbox', 3600, '[]')`
+      values (clock_timestamp() - interval '1 minute', 'sandbox', 3600, '[]'),
+        (clock_timestamp() - interval '2 minutes', 'sandbox', 40 * 86400, '[]')`
     const options = { quietMs: 0, overdueAfterMs: 60_000, signal: t.signal }
     assert.equal((await recoverForgottenTasks(copy, world.client, options)).recovered, 1)
   })

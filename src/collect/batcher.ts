@@ -1,6 +1,6 @@
 /**
- * Writes items that arrive one by one: at once, or in batches of those that come while others are written. Each
- * caller waits for its own batch. The bytes that are held are bounded.
+ * Writes items that arrive one by one: at once, or in batches of those that come while others are written.
+ * Each caller waits for its own batch. The bytes that are held are bounded.
  */
 
 export interface BatcherOptions {

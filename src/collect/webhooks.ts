@@ -23,7 +23,7 @@ export interface Postback extends Pingback {
 export interface WebhookDeps {
   readonly db: Database
   readonly enqueue: EnqueueFetch
-  /** Stores results that are all of different tasks. The id stands on each line of the log about the batch. */
+  /** Stores results of different tasks. The id stands on each line of the log about the batch. */
   readonly store: (batch: readonly Fetched[], batchId: string) => Promise<unknown>
 }
 

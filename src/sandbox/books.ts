@@ -1,6 +1,6 @@
 /**
- * The account's books: an append-only file of JSON lines, one writer at a time. A last line torn by a crash is
- * cut off, because its call was never answered.
+ * The account's books: an append-only file of JSON lines, one writer at a time. A last line torn by a crash
+ * is cut off, because its call was never answered.
  */
 
 import { appendFileSync, closeSync, existsSync, ftruncateSync, openSync, readFileSync } from 'node:fs'

@@ -146,8 +146,8 @@ export const TOPICS = readTable(TOPICS_TABLE).map(
 )
 
 /**
- * A flagship app: invented, but the same in every sandbox, whatever its seed. It holds a place in every ranking
- * for its words, so that an example watchlist can name it and find it ranked.
+ * A flagship app: invented, but the same in every sandbox, whatever its seed. It holds a place in every
+ * ranking for its words, so that an example watchlist can name it and find it ranked.
  */
 export type Anchor = (typeof ANCHORS)[number]
 

@@ -26,8 +26,8 @@ export type ListingSearchResult = ReturnType<typeof parseListingResult>
 export type Listing = ReturnType<typeof readListing>
 
 /**
- * `done`, `failed`: the service refused this search by a code of its own, and charged nothing; or as a POST of
- * tasks has it.
+ * `done`; `failed`: the service refused this search by a code of its own, and charged nothing; or as a POST
+ * of tasks has it.
  */
 export type ListingOutcome = Awaited<ReturnType<typeof searchListings>>
 

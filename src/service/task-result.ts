@@ -57,7 +57,7 @@ export async function listReady(transport: Transport, store: Store, fn: ServiceF
 /** Where it was asked for and is not offered. */
 const withoutCommonList = new WeakSet<Transport>()
 
-/** Of all functions, in one call. Null where it is not offered (docs/service.md: one ready list), asked once. */
+/** Of all functions in one call; null where none is offered, asked once (docs/service.md: one ready list). */
 export async function listAllReady(transport: Transport): Promise<ReadyList | null> {
   if (withoutCommonList.has(transport)) return null
   try {

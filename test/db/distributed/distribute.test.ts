@@ -3,10 +3,12 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { JOBS } from '../../../jobs/index.ts'
 import { archiveMonths } from '../../../src/archive/archive.ts'
 import { type Database, openDatabase } from '../../../src/db/database.ts'
 import { distribute, migrate, requireCurrentSchema } from '../../../src/db/migrate.ts'
+import { readObjects } from '../../../src/db/object-files.ts'
 import { ConfigurationError } from '../../../src/errors.ts'
 import { makePartitionsAhead, pruneHistory } from '../../../src/history/retention.ts'
 import { runCycle } from '../../../src/queue/cycle.ts'
@@ -250,16 +252,18 @@ function listForeignScans(node: PlanNode): PlanNode[] {
   return [...own, ...(node.Plans ?? []).flatMap(listForeignScans)]
 }
 
+const DRIZZLE = new URL('../../../drizzle/', import.meta.url)
+
 /** The objects of a distributed history, on tables and views of one server. */
 async function distributeWithoutCitus(sql: TestDatabase['sql']): Promise<void> {
   const apply = async (name: string) =>
-    sql.unsafe(await readFile(new URL(`../../../drizzle/distributed/${name}.sql`, import.meta.url), 'utf8'))
+    sql.unsafe(await readFile(new URL(`distributed/${name}.sql`, DRIZZLE), 'utf8'))
   await apply('tables')
   await apply('queries')
   await sql`create view distributed_ranking as select * from ranking`
   await sql`create view distributed_slot as select * from distributed_slot_query`
   await sql`create view distributed_rank as select * from distributed_rank_query`
-  await apply('objects')
+  for (const { text } of readObjects(fileURLToPath(DRIZZLE)).distributed) await sql.unsafe(text)
   await sql`insert into distributed_project (id, name) select id, name from project`
   await sql`select keep_distributed_lists(null)`
 }

@@ -12,7 +12,8 @@ type Limits = Readonly<Record<'balanceMicros' | 'dayLimitMicros', number | null>
 /**
  * Reads the account (free of charge) and records it. A limit that the service does not say is null, and
  * limits nothing. The row is stamped before the call: money that is charged while the answer is on its way
- * counts as not yet in the answer. Rows of the future, which a clock that was ahead has left, go.
+ * counts as not yet in the answer. Rows of the future, which a clock that was ahead has left, go, but not
+ * from a copy, whose recovery asks how far ahead it was.
  */
 export async function recordAccountUsage(db: Database, client: AppDataClient): Promise<Limits> {
   const asked = oneRow(
@@ -28,7 +29,7 @@ export async function recordAccountUsage(db: Database, client: AppDataClient): P
   const { day, minute } = user.moneyLimits
   return oneRow(
     await db.sql<Limits[]>`
-    with gone as (delete from account_usage where fetched_at > clock_timestamp())
+    with gone as (delete from account_usage where fetched_at > clock_timestamp() and restore_hold() is null)
     insert into account_usage (fetched_at, taken_micros, ahead_s, login, timezone, balance_micros,
       day_limit_micros, day_spent_micros,
       minute_limit_micros, calls_per_minute_limit, prices)

@@ -90,7 +90,7 @@ export function readObjects(folder: string) {
   return {
     /** Changes whenever a file or their order does. */
     hash: createHash('sha256')
-      .update([...texts.values()].join('\0'))
+      .update([...texts.values(), ...triggers].join('\0'))
       .digest('hex'),
     definitions,
     /** What takes the place of some of them where the history is distributed. */

@@ -21,7 +21,7 @@ export interface RestoreState {
   /** When the list was compared last: a copy may collect and charge before it is compared itself. */
   readonly checkedAt: Date | null
   readonly now: Date
-  /** How far the clock was ahead of the service's at most: a copy may have another one. */
+  /** How far the clock was ahead of the service's lately, at most: a copy may have another one. */
   readonly wasAheadMs: number
   readonly clockAt: Date
 }
@@ -117,8 +117,9 @@ export async function readRestoreState(db: SqlRunner): Promise<RestoreState> {
         select max(c.at) from charge c where c.at >= (
           select max(begins_at) from spend where scope = 0 and tasks_charged > 0)
       ), (select ends_at from spend where scope = 0 and begins_at = '-infinity')) as "lastChargeAt",
-      (select greatest(checked_at, 'epoch') from restore_check) as "checkedAt",
-      (select coalesce(max(ahead_s), 0) from account_usage) * 1000::float8 as "wasAheadMs",
+      (select nullif(checked_at, '-infinity') from restore_check) as "checkedAt",
+      (select coalesce(max(u.ahead_s), 0) from account_usage u where u.fetched_at > (
+        select checked_at - interval '1 day' from restore_check)) * 1000::float8 as "wasAheadMs",
       clock_timestamp() as "clockAt"
     from ledger l`
   return oneRow(rows)

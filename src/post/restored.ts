@@ -96,7 +96,7 @@ export async function rangeSinceLastCharge(
   const checkMs = checkedAt === null ? Infinity : checkedAt.getTime() + aheadMs
   const sinceMs = Math.max(oldestMs, Math.min(chargeMs, checkMs) - EDGE_MS)
   const from = new Date(Math.min(to.getTime(), sinceMs))
-  return { from, to, lastCharge: new Date(Math.max(from.getTime(), chargeMs)) }
+  return { from, to, lastCharge: new Date(Math.max(from.getTime(), chargeMs + setBackMs)) }
 }
 
 /** What to do about tasks that the ledger does not know. @param from by the clock of the service */

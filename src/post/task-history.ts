@@ -102,6 +102,10 @@ export async function scanNewestTasks<Kept>(
   let emptyMs = Math.ceil(range.to.getTime() / SECOND_MS) * SECOND_MS
   const all = await readSince(fullMs)
   if (all.isComplete) return all
+  // Longer than a copy that is at work beside us keeps still, where a page has room for it.
+  const edgeMs = Math.min(guess.getTime(), range.to.getTime()) - EDGE_MS
+  const late = await readSince(Math.max(fullMs, Math.floor(edgeMs / SECOND_MS) * SECOND_MS))
+  if (late.isComplete && late.found.length > 0) return late
   let nextMs = guess.getTime()
   for (let stepMs = SECOND_MS; emptyMs - fullMs > SECOND_MS; stepMs *= 2) {
     const isWithin = nextMs >= fullMs + SECOND_MS && nextMs < emptyMs

@@ -62,9 +62,9 @@ const FIRST_COLLECT_MS = 1_000
 const SLOWEST_COLLECT_MS = 20_000
 const MINUTE_MS = 60_000
 /** Lists that are asked in haste: a small run is over before the permits of a minute are used up. */
-const HASTY_LISTS = 12
+const HASTY_LISTS = 8
 /** Of the others: twenty a minute may be asked (docs/service.md), which the gate of calls keeps. */
-const PAUSE_A_LIST_MS = 3_000
+const PAUSE_A_LIST_MS = 4_000
 /** After so many refusals of the account in a row the cycle gives up. */
 const MAX_REFUSALS = 3
 

@@ -155,8 +155,8 @@ function readRefusal(result: Answered, envelope: Envelope | null): Refused | nul
   const failure = readCallRefusal(result, envelope)
   const cause = failure && (httpStatus === 404 ? 'not_found' : CAUSES[failure.kind])
   if (!cause) return null
-  const { kind: _, ...said } = failure
-  return { kind: 'refused', cause, httpStatus, ...said }
+  const { kind: _, message, ...said } = failure
+  return { kind: 'refused', cause, httpStatus, message: message || `HTTP ${httpStatus}`, ...said }
 }
 
 /** Null for what settles nothing: no tag, or created without an id or a cost. Then the list decides. */

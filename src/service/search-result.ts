@@ -24,7 +24,6 @@ import {
   describeMiscount,
   isOrganic,
   isTyped,
-  type ReadItems,
   readAppId,
   readItems,
   readListedAppId,
@@ -123,7 +122,7 @@ type ReadItem<Read> = (sent: unknown, index: number) => Read | null
 function readSearch<Read extends Item>(result: unknown, read: ReadItem<Read>) {
   const { seResultsCount, ...page } = readWith(searchPage, result)
   const sent = itemsOf(result, page.itemsCount)
-  const ranks = readRanks(sent, read)
+  const { isWhole, ...ranks } = readRanks(sent, read)
   return {
     ...page,
     ...ranks,
@@ -133,8 +132,7 @@ function readSearch<Read extends Item>(result: unknown, read: ReadItem<Read>) {
     /** How many items of any type are billed: those of the answer, or more where the service counts more. */
     itemsCount: Math.max(sent.length, page.itemsCount ?? 0),
     /** Why the list is not whole by what it says itself, items or ranks, as a sentence; null when it is. */
-    shortfall:
-      describeMiscount(sent.length, page.itemsCount) ?? (isWhole(ranks) ? null : describeHoles(sent)),
+    shortfall: describeMiscount(sent.length, page.itemsCount) ?? (isWhole ? null : describeHoles(sent)),
   }
 }
 
@@ -147,7 +145,7 @@ function itemsOf(result: unknown, counted: number | null): readonly unknown[] {
 }
 
 /** In the order sent, an app at its best rank. Of apps that claim one rank none is ranked. */
-function readRanks<Read extends Item>(sent: readonly unknown[], read: ReadItem<Read>): ReadItems<Read> {
+function readRanks<Read extends Item>(sent: readonly unknown[], read: ReadItem<Read>) {
   const all = readItems(sent, read)
   const holders: string[] = []
   const disputed = new Set<number>()
@@ -166,12 +164,13 @@ function readRanks<Read extends Item>(sent: readonly unknown[], read: ReadItem<R
     const before = bestByApp.get(item.app.appId)
     if (before === undefined || item.rank < before.rank) bestByApp.set(item.app.appId, item)
   }
-  return { items: [...bestByApp.values()], refused }
-}
-
-/** Whether each rank down to the last one has its app, as in most answers. */
-function isWhole({ items, refused }: ReadItems<Item>): boolean {
-  return refused.length === 0 && items.every(({ rank }) => rank <= items.length)
+  const last = holders.length - 1
+  return {
+    items: [...bestByApp.values()],
+    refused,
+    /** Whether each rank down to the last one has an app of its own, as in most answers. */
+    isWhole: refused.length === 0 && last <= bestByApp.size,
+  }
 }
 
 type Item = NonNullable<ReturnType<typeof readItem>>

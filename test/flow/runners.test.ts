@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { afterEach, describe, test } from 'node:test'
 import { JOBS } from '../../jobs/index.ts'
-import { sweepPosts } from '../../src/post/reconcile.ts'
+import { claimPost } from '../../src/post/claim.ts'
+import { reconcileUnknownPosts, sweepPosts } from '../../src/post/reconcile.ts'
 import { runCycle } from '../../src/queue/cycle.ts'
 import { startRunner } from '../../src/queue/runner.ts'
 import {
   countStates,
+  depsOf,
   forgetAll,
+  openOther,
   planPost,
   planPosts,
   readMoney,
@@ -83,6 +87,28 @@ describe('several runners on one database', () => {
     for (const runner of runners) await runner.stop()
     assert.equal((await readOwnBooks(world)).length, 1)
   })
+})
+
+test('a runner killed after its claim is taken over by another, which posts it once', async () => {
+  const postId = await planPost(world, ['yoga', 'pilates'])
+  const killed = openOther(world)
+  await claimPost(killed, postId, randomUUID(), depsOf(world))
+  await killed.close()
+  await world.db.sql`
+    update post set send_before = send_before - interval '1 hour',
+      answer_before = answer_before - interval '1 hour'`
+
+  const runner = await world.openRunner()
+  const { db, client, queue } = runner.context
+  const quiet = { quietMs: 20 * 60_000, overdueAfterMs: 60_000 }
+  assert.equal((await sweepPosts(db, queue.enqueuePosts)).overdue, 1)
+  assert.equal((await reconcileUnknownPosts(db, client, quiet)).released, 0)
+  assert.equal((await reconcileUnknownPosts(db, client, quiet)).released, 2)
+  await postEverything(runner)
+  await runner.stop()
+  assert.equal((await readOwnBooks(world)).length, 2)
+  assert.deepEqual(await readMoney(world.db), { charge: 2400 })
+  assert.deepEqual(await readSpendDifferences(world.db.sql), [])
 })
 
 test('a runner without a network leaves everything planned, and a later one posts it once', async () => {

@@ -5,6 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, describe, type TestContext, test } from 'node:test'
+import { recordAccountUsage } from '../../src/account/usage.ts'
 import { auditPosted } from '../../src/audit/audit.ts'
 import { type Database, openDatabase } from '../../src/db/database.ts'
 import { readRestoreHold, recordCheck } from '../../src/ledger/restored.ts'
@@ -143,6 +144,24 @@ describe('a copy that takes the place of a database which bought until a moment 
         (clock_timestamp() - interval '2 minutes', 'sandbox', 40 * 86400, '[]')`
     const options = { quietMs: 0, overdueAfterMs: 60_000, signal: t.signal }
     assert.equal((await recoverForgottenTasks(copy, world.client, options)).recovered, 1)
+  })
+
+  test('keeps how far ahead the clock was until it is recovered', async (t) => {
+    const copy = await restoreCopy(database)
+    t.after(() => copy.drop())
+    const db = openDatabase(copy.url)
+    t.after(() => db.close())
+    await db.sql`
+      insert into account_usage (fetched_at, login, ahead_s, prices)
+      values (clock_timestamp() + interval '30 minutes', 'sandbox', 3600, '[]')`
+    const countAhead = async () =>
+      (await db.sql`select from account_usage where fetched_at > clock_timestamp()`).count
+    await recordAccountUsage(db, world.client)
+    assert.equal(await countAhead(), 1)
+    await db.sql`update ledger set recover_from = null, hold_reason = null`
+    await recordCheck(db)
+    await recordAccountUsage(db, world.client)
+    assert.equal(await countAhead(), 0)
   })
 })
 

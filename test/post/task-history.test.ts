@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { reconcile } from '../../jobs/reconcile.ts'
-import { scanNewestTasks, scanTaskHistory } from '../../src/post/task-history.ts'
+import { rangeSinceLastCharge } from '../../src/post/restored.ts'
+import { EDGE_MS, scanNewestTasks, scanTaskHistory } from '../../src/post/task-history.ts'
 import type { AppDataClient } from '../../src/service/client.ts'
 import type { TaskIdQuery, TaskIdRow } from '../../src/service/task-ids.ts'
 
@@ -112,4 +113,24 @@ test('a day of a million tasks is told from its newest by a few pages', async ()
   const { found } = await scanNewestTasks(client, RANGE, lastCharge, keepOwn)
   assert.ok(found.length >= 1000)
   assert.ok(countPages() <= CALLS_PER_MINUTE, `${countPages()} pages`)
+})
+
+test('of fewer tasks those of half an hour before the last charge are compared', async () => {
+  const own = Array.from({ length: 1_350 }, (_, number) => -4 * number)
+  const { client } = makeStanding(own, [])
+  const range = { from: new Date(RANGE.from.getTime() - 3 * EDGE_MS), to: RANGE.from }
+  const lastCharge = new Date(RANGE.from.getTime() - 10 * SECOND_MS)
+  const { found } = await scanNewestTasks(client, range, lastCharge, keepOwn)
+  assert.ok(found.length >= 400, `${found.length}`)
+})
+
+test('where the clock was ahead more is read, and the last charge is looked for where it is', async () => {
+  const now = RANGE.to
+  const ago = (ms: number) => new Date(now.getTime() - ms)
+  const client = { readListEnd: async () => ({ present: now, listedTo: now }) } as unknown as AppDataClient
+  const { from, lastCharge } = await rangeSinceLastCharge(client, {
+    ...{ installation: '', recoverFrom: null, isApart: false, now, clockAt: now },
+    ...{ lastChargeAt: ago(60_000), checkedAt: ago(120_000), wasAheadMs: 3_600_000 },
+  })
+  assert.deepEqual([from, lastCharge], [ago(120_000 + 3_600_000 + EDGE_MS), ago(60_000)])
 })

@@ -119,6 +119,8 @@ test('an app that comes twice keeps its best rank', () => {
       ['best', 'App 2'],
     )
   }
+  const below = page([item(1, { app_id: '7' }), item(2), item(5, { app_id: '7' })])
+  assert.match(parseSearchResult(below).shortfall ?? '', /no app at 2 of the ranks/)
 })
 
 test('numbers may be strings, an app id may be a number, and optional fields may be missing', () => {

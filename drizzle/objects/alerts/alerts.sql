@@ -47,7 +47,8 @@ declare
 begin
   select n.* into unknown
   from (values
-    ('project', given ->> 'project', array(select p.name from project p order by 1),
+    ('project', given ->> 'project',
+      case when given ? 'project' then array(select p.name from project p order by 1) end,
       'A project is made by the first watch that names it.'),
     ('channel', coalesce(given ->> 'channel', given ->> 'digest_channel'),
       array(select c.name from alert_channel c order by 1), 'Insert it into alert_channel first, '

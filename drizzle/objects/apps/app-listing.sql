@@ -7,13 +7,19 @@
 --- .languages: The languages of the app, as its page names them: of the ios_store.
 --- .similar_apps: Apps that the page shows beside it: a list of appId and title.
 create or replace view app_listing as
-select p.project, p.store, p.app_id, p.label, p.role, p.tags, p.day, p.location, p.location_code, p.language,
-  p.slot, g.title, g.details ->> 'subtitle' as subtitle, g.description, g.update_notes,
+select s.project, t.store, a.app_id, a.label, a.role, a.tags,
+  (s.slot at time zone j.timezone)::date as day, {{place t l}}, s.slot, g.title,
+  g.details ->> 'subtitle' as subtitle, g.description, g.update_notes,
   array(select jsonb_array_elements_text(jsonb_path_query_array(g.details, '$.languages[*]'))) as languages,
-  jsonb_path_query_array(g.details, '$.similarApps[*]') as similar_apps, p.target_id, p.app
-from app_history p
-join app_snapshot h on h.target_id = p.target_id and h.slot = p.slot
-join listing g on g.hash = h.listing_hash;
+  jsonb_path_query_array(g.details, '$.similarApps[*]') as similar_apps, s.target_id, s.app
+from app_slot s
+join app_snapshot h on h.target_id = s.target_id and h.slot = s.slot
+join listing g on g.hash = h.listing_hash
+join project j on j.name = s.project
+join target t on t.id = s.target_id
+left join location l on l.store = t.store and l.code = t.location_code
+join project_app a on a.project = s.project and a.app = s.app
+where s.gap is null;
 
 -- Marks are named one by one, because what a letter is depends on the collation of the database.
 --- The words of a text, in small letters. Japanese, Chinese and Thai text is not divided within a phrase.

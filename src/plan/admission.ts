@@ -68,10 +68,15 @@ export function admission(due: Statement, budgets: readonly ScopeBudget[]): Stat
   return sql`
     with ${due},
     ${budgetRows(budgets)},
-    price as materialized (select store, function, priority, unit_results, unit_micros from unit_price),
+    -- Of both priorities in a row: joined by the priority alone, each slot would meet every function first.
+    price as materialized (
+      select store, function, min(unit_results) as unit_results,
+        array_agg(unit_micros order by priority) as micros_by_priority
+      from unit_price group by 1, 2
+    ),
     priced as (
-      select d.*, task_price(d.depth, p.unit_results, p.unit_micros) as price_micros
-      from due d join price p using (store, function, priority)
+      select d.*, task_price(d.depth, p.unit_results, p.micros_by_priority[d.priority]) as price_micros
+      from due d join price p using (store, function)
     ),
     -- Materialized: estimated anew, each asker would be compared with the budget of each project.
     asking as materialized (

@@ -72,11 +72,9 @@ function planPiece(
       ...each,
       leftMicros: each.leftMicros === null ? null : each.leftMicros - (queued.get(each.scope) ?? 0),
     }))
-    const { leastMicros } = oneRow(
-      await tx<{ leastMicros: number }[]>`select min(unit_micros) as "leastMicros" from unit_price`,
-    )
+    const least = oneRow(await tx<{ micros: number }[]>`select min(unit_micros) as micros from unit_price`)
     for (const { scope, leftMicros } of budgets)
-      if (leftMicros !== null && leftMicros < leastMicros) exhausted.add(scope)
+      if (leftMicros !== null && leftMicros < least.micros) exhausted.add(scope)
     const last = await takePiece(tx, after, slots, exhausted)
     await tx`create temporary table decided on commit drop as ${admission(askedPiece(), budgets)}`
     const postIds = [...(await planTasks(tx)), ...(await packTasks(tx))]

@@ -3,12 +3,13 @@
  * time that grows with what is due, however many projects have budgets.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, before, type TestContext, test } from 'node:test'
 import postgres from 'postgres'
-import { disableNestedLoops } from '../../src/db/joins.ts'
-import { sql } from '../../src/db/sql.ts'
+import type { Transaction } from '../../src/db/database.ts'
+import { disableNestedLoops, readByIndexes } from '../../src/db/joins.ts'
+import { type Statement, sql } from '../../src/db/sql.ts'
 import { admission, readBudgets } from '../../src/plan/admission.ts'
-import { askedNow, openDueSlots } from '../../src/plan/due.ts'
+import { askedNow, askedPiece, FIRST_PLACE, openDueSlots, takePiece } from '../../src/plan/due.ts'
 import { planDueTasks } from '../../src/plan/plan.ts'
 import { TIMINGS } from '../../src/timings.ts'
 import { createPlanning, type Planning } from '../support/planning.ts'
@@ -17,14 +18,20 @@ const BUDGET = { maxDayMicros: 1_000_000_000, maxMonthMicros: null, maxRunMicros
 const KEYWORDS = 2_000
 const PIECES = 20
 
+const keywords = (count: number, name = 'keyword') => Array.from({ length: count }, (_, n) => `${name} ${n}`)
+
+async function open(t: TestContext, now: string): Promise<Planning> {
+  const planning = await createPlanning()
+  t.after(() => planning.drop())
+  await planning.setNow(now)
+  return planning
+}
+
 let planning: Planning
 before(async () => {
   planning = await createPlanning()
   await planning.setNow('2026-11-21 12:00+00')
-  await planning.watch(
-    'fitness',
-    Array.from({ length: KEYWORDS }, (_, index) => `keyword ${index}`),
-  )
+  await planning.watch('fitness', keywords(KEYWORDS))
   await openDueSlots(planning.db)
   await planning.db.sql`analyze`
 })
@@ -54,20 +61,12 @@ test('a plan in many pieces reads each due slot a few times, also beside a held 
 })
 
 test('the tasks of a piece follow one another in the order of urgency', async () => {
-  const { sql, ...db } = planning.db
+  const { sql } = planning.db
   await planning.setNow('2026-11-22 12:00+00')
   await sql`update target set captured_at = '2026-11-21 12:00+00'::timestamptz + (id * 7919) % 3001
     * interval '1 second'`
   await sql`update watch_period set priority = 2 where target_id % 100 = 0`
-  let posts = 0
-  await planDueTasks(
-    { sql, ...db },
-    BUDGET,
-    async (_, postIds) => {
-      posts += postIds.length
-    },
-    KEYWORDS / PIECES,
-  )
+  const { posts } = await planDueTasks(planning.db, BUDGET, async () => {}, KEYWORDS / PIECES)
   assert.ok(posts >= PIECES)
   const [order] = await sql`
     select count(*)::int as tasks, count(*) filter (where (-priority, captured_at)
@@ -82,13 +81,8 @@ test('the tasks of a piece follow one another in the order of urgency', async ()
 })
 
 test('what a broken-off plan has left is planned by the next', async (t) => {
-  const planning = await createPlanning()
-  t.after(() => planning.drop())
-  await planning.setNow('2026-11-21 12:00+00')
-  await planning.watch(
-    'fitness',
-    Array.from({ length: 300 }, (_, index) => `keyword ${index}`),
-  )
+  const planning = await open(t, '2026-11-21 12:00+00')
+  await planning.watch('fitness', keywords(300))
   let pieces = 0
   const breakOff = async () => {
     pieces += 1
@@ -99,10 +93,8 @@ test('what a broken-off plan has left is planned by the next', async (t) => {
 })
 
 test('a slot that begins soon is opened before, and planned when it has begun', async (t) => {
-  const planning = await createPlanning()
-  t.after(() => planning.drop())
+  const planning = await open(t, '2026-11-20 12:00+00')
   const { sql: db } = planning.db
-  await planning.setNow('2026-11-20 12:00+00')
   await planning.watch('fitness', ['yoga'])
   await planning.plan()
   await planning.setNow('2026-11-20 23:50+00')
@@ -115,8 +107,7 @@ test('a slot that begins soon is opened before, and planned when it has begun', 
 })
 
 test('a session that planned on small tables reads none as a whole when they have grown', async (t) => {
-  const planning = await createPlanning()
-  t.after(() => planning.drop())
+  const planning = await open(t, '2026-11-09 12:00+00')
   const { sql: db } = planning.db
   const tables = ['task', 'watch_period', 'target', 'due_slot']
   for (const table of tables) await db`alter table ${sql.identifier(table)} set (autovacuum_enabled = off)`
@@ -124,11 +115,6 @@ test('a session that planned on small tables reads none as a whole when they hav
     await planning.setNow(`2026-11-${day} 12:00+00`)
     return planning.plan({}, pieceSlots)
   }
-  const watch = (name: string, keywords: number) =>
-    planning.watch(
-      'fitness',
-      Array.from({ length: keywords }, (_, index) => `${name} ${index}`),
-    )
   const countRead = async () => {
     await db`select pg_stat_force_next_flush()`
     const [row] = await db<{ rows: number }[]>`
@@ -136,11 +122,10 @@ test('a session that planned on small tables reads none as a whole when they hav
         where relname = any(${tables}::text[])`
     return row?.rows ?? 0
   }
-  await planning.setNow('2026-11-09 12:00+00')
-  await watch('early', 10)
+  await planning.watch('fitness', keywords(10, 'early'))
   // By then Postgres has chosen the plans that it keeps.
   for (let day = 10; day < 18; day += 1) await planDay(day)
-  await watch('late', KEYWORDS)
+  await planning.watch('fitness', keywords(KEYWORDS, 'late'))
   const before = await countRead()
   const { planned } = await planDay(18, KEYWORDS / PIECES)
   assert.equal(planned, KEYWORDS + 10)
@@ -167,10 +152,8 @@ function countRows(node: PlanNode): number {
   return rows * node['Actual Loops'] + (node.Plans ?? []).reduce((sum, child) => sum + countRows(child), 0)
 }
 
-test('an asker of a slot is not compared with the budget of each project', async (t) => {
-  const planning = await createPlanning()
-  t.after(() => planning.drop())
-  await planning.setNow('2026-11-21 12:00+00')
+test('a slot is compared with its own budgets and its own price alone', async (t) => {
+  const planning = await open(t, '2026-11-21 12:00+00')
   await planning.db.sql`
     insert into project (name, daily_usd) select 'project ' || n, 1000
       from generate_series(1, ${PROJECTS}::int) n`
@@ -178,23 +161,30 @@ test('an asker of a slot is not compared with the budget of each project', async
     insert into keyword_watch (project, store, keyword, location_code, language_code)
     select 'project ' || p, 'ios_store', 'keyword ' || p || ' ' || k, 2840, 'en'
     from generate_series(1, ${PROJECTS}::int) p cross join generate_series(1, ${KEYWORDS_EACH}::int) k`
-  const rows = await planning.db.begin(async (tx) => {
-    await disableNestedLoops(tx)
-    const budgets = await readBudgets(tx, BUDGET, 0)
-    const [row] = await tx<{ 'QUERY PLAN': readonly { Plan: PlanNode }[] }[]>`
-      explain (analyze, timing off, format json) ${admission(askedNow(), budgets)}`
-    const plan = row?.['QUERY PLAN'][0]?.Plan
-    assert.ok(plan !== undefined)
-    return countRows(plan)
-  })
+  const countRead = (due: Statement, prepare: (tx: Transaction) => Promise<unknown>) =>
+    planning.db.begin(async (tx) => {
+      await prepare(tx)
+      const budgets = await readBudgets(tx, BUDGET, 0)
+      const [row] = await tx<{ 'QUERY PLAN': readonly { Plan: PlanNode }[] }[]>`
+        explain (analyze, timing off, format json) ${admission(due, budgets)}`
+      const plan = row?.['QUERY PLAN'][0]?.Plan
+      assert.ok(plan !== undefined)
+      return countRows(plan)
+    })
+  const rows = await countRead(askedNow(), disableNestedLoops)
   assert.equal((await planning.preview()).planned, SLOTS)
   assert.ok(rows <= 60 * SLOTS, `${rows} rows for ${SLOTS} slots`)
+  await openDueSlots(planning.db)
+  const ofPiece = await countRead(askedPiece(), async (tx) => {
+    await readByIndexes(tx)
+    await takePiece(tx, FIRST_PLACE, SLOTS, new Set())
+  })
+  // Without the price of another function: each slot would meet those of all eight.
+  assert.ok(ofPiece <= 40 * SLOTS, `${ofPiece} rows for ${SLOTS} slots of a piece`)
 })
 
 test('a slot that more watches ask for than a transaction decides is planned alone', async (t) => {
-  const planning = await createPlanning()
-  t.after(() => planning.drop())
-  await planning.setNow('2026-11-21 12:00+00')
+  const planning = await open(t, '2026-11-21 12:00+00')
   for (const project of ['a', 'b', 'c']) await planning.watch(project, ['yoga', 'run'])
   const { planAskers } = TIMINGS
   t.after(() => Object.assign(TIMINGS, { planAskers }))

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { FUNCTION_RULES } from '../service/functions.ts'
+import { matchWhole } from './match-whole.ts'
 import { ROLES } from './roles.ts'
 
 /** One `create or replace …`. */
@@ -132,7 +133,7 @@ function listCommon(whole: string, name: string, names: string): string {
 
 /** `name, name: sentence`, of which further lines are indented. */
 function readEntries(text: string): Map<string, string> {
-  const entries = text.replace(/\n +/g, ' ').matchAll(/^([\w.]+(?:, [\w.]+)*): (.*)$/gm)
+  const entries = matchWhole(text.replace(/\n +/g, ' '), /^([\w.]+(?:, [\w.]+)*): (.*)$/gm)
   return new Map(
     entries.flatMap(([, names = '', sentence = '']) =>
       names.split(', ').map((name) => [name, sentence] as const),
@@ -150,17 +151,12 @@ const SEEN: Readonly<Record<string, string>> = {
 
 /** `name on table, table: when, for what -> function` as statements; else for each row. */
 function listTriggers(text: string): string {
-  const entries = text
-    .replace(/\n +/g, ' ')
-    .matchAll(/^(\w+) on (.*?): (.*?)(?:, (old and new|new|old|statement|when .*))? -> (.*)$/gm)
+  const form = /^(\w+) on (.*?): (.*?)(?:, (old and new|new|old|statement|when .*))? -> (.*)$/gm
+  const entries = matchWhole(text.replace(/\n +/g, ' '), form)
   const statements = entries.flatMap(([, name, tables = '', when, of = '', call]) => {
     const rows = of in SEEN ? `${SEEN[of]}for each statement` : `for each row ${of}`
-    return tables
-      .split(', ')
-      .map(
-        (table) =>
-          `create or replace trigger ${name} ${when} on ${table} ${rows} execute function ${call};\n`,
-      )
+    const does = `${rows} execute function ${call};\n`
+    return tables.split(', ').map((table) => `create or replace trigger ${name} ${when} on ${table} ${does}`)
   })
   return [...statements].join('')
 }

@@ -62,10 +62,8 @@ async function make(work: Work, signal?: AbortSignal): Promise<unknown> {
 
 async function answer({ url, query, what }: Work): Promise<Answer> {
   try {
-    const report = await readReport(
-      openDatabase(url, { name: 'storerank reports', maxConnections: 1 }),
-      query,
-    )
+    const db = openDatabase(url, { name: 'storerank reports', maxConnections: 1 })
+    const report = await readReport(db, query)
     if ('page' in what) return { made: renderPage(report, what.page) }
     return { made: summarise(report, what.span, what.shown).map(({ about, text }) => `${about}: ${text}`) }
   } catch (error) {

@@ -8,6 +8,7 @@ import { basename, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { migrate } from '../../src/db/migrate.ts'
 import { readObjects } from '../../src/db/object-files.ts'
+import { rulesOf } from '../../src/db/schema/columns.ts'
 import { describeSchema, readBodies } from '../schema/describe.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { lasting } from '../support/lasting.ts'
@@ -267,3 +268,11 @@ for (const [kind, statement] of Object.entries({
     })
   })
 }
+
+test('a line of another form than the others is an error, and no rule that is lost without a word', () => {
+  assert.throws(
+    () => rulesOf('t', 'id', '\n    fit (id): id > 0\n   unfit (id): id > 0'),
+    /another form.*unfit/,
+  )
+  assert.equal(rulesOf('t', 'id', '\n    fit (id): id > 0').length, 1)
+})

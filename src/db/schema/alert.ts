@@ -9,6 +9,7 @@ import {
   businessNow,
   clock,
   instant,
+  NAME_RULES,
   NOTE_RULES,
   ownId,
   rulesOf,
@@ -21,10 +22,7 @@ import { alertChannel, project } from './project.ts'
 const RULES = rulesOf(
   'alert_rule',
   'project, name',
-  `
-    name_1_to_100_trimmed (name; char_length(name)):
-      char_length(name) between 1 and 100 and name = btrim(name)
-    name_without_control_characters (name): not has_control_characters(name)${NOTE_RULES}
+  `${NAME_RULES}${NOTE_RULES}
     store_known (store): store in ('ios_store', 'android_store')
     app_id_form (app_id): ${APP_ID_FORM}
     role_own_competitor_or_any (role): role in ('own', 'competitor', 'any')

@@ -1,6 +1,7 @@
 /** Column kinds that several tables share, and CHECKs that tell in words what they refuse. */
 import { type SQL, sql } from 'drizzle-orm'
 import { bigint, check, customType, timestamp } from 'drizzle-orm/pg-core'
+import { matchWhole } from '../match-whole.ts'
 
 /** An instant in UTC. */
 export const instant = () => timestamp({ withTimezone: true, precision: 6 })
@@ -24,6 +25,10 @@ export const APP_ID_FORM =
   "app_id ~ '^([1-9][0-9]{2,18}|[A-Za-z][A-Za-z0-9_]*([.][A-Za-z0-9_]+)+)$' and char_length(app_id) <= 255"
 
 /** Of a note, which may have lines. */
+export const NAME_RULES = `
+    name_1_to_100_trimmed (name; char_length(name)):
+      char_length(name) between 1 and 100 and name = btrim(name)
+    name_without_control_characters (name): not has_control_characters(name)`
 export const NOTE_RULES = String.raw`
     note_at_most_10000_characters (note; char_length(note)): char_length(note) <= 10000
     note_without_control_characters (note): not has_control_characters(translate(note, E'\t\r\n', ''))`
@@ -35,7 +40,7 @@ export const NOTE_RULES = String.raw`
  * @param row the columns by which a person knows the row, text all of them
  */
 export function rulesOf(table: string, row: string, lines: string) {
-  const rules = lines.matchAll(/^ {4}(\w+) \((.*?)\):\s+(.*(?:\n {5,}.*)*)/gm)
+  const rules = matchWhole(lines, /^ {4}(\w+) \((.*?)\):\s+(.*(?:\n {5,}.*)*)/gm)
   return Array.from(rules, ([, name, given = '', condition]) => {
     const values = given.split('; ').map((each) => `to_jsonb(${each})`)
     const refusal = `refuse('${table}', '${name}', array[${row}], ${values.join(', ')})`

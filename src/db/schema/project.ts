@@ -5,7 +5,7 @@
 import { sql } from 'drizzle-orm'
 import { pgTable, primaryKey } from 'drizzle-orm/pg-core'
 import { SECTIONS } from '../../sections.ts'
-import { businessNow, instant, NOTE_RULES, ownId, rulesOf } from './columns.ts'
+import { businessNow, instant, NAME_RULES, NOTE_RULES, ownId, rulesOf } from './columns.ts'
 
 const LOOPBACK = '(localhost|127[.][0-9]{1,3}[.][0-9]{1,3}[.][0-9]{1,3}|[[]::1[]])(:[0-9]{1,5})?'
 /** Of RFC 5322, an atom with dots: whoever is called O'Neil has an apostrophe in it. */
@@ -14,10 +14,7 @@ const EMAIL = "[A-Za-z0-9.!#$%&''*+/=?^_`{|}~-]+@[A-Za-z0-9-]+([.][A-Za-z0-9-]+)
 const CHANNEL_RULES = rulesOf(
   'alert_channel',
   'name',
-  `
-    name_1_to_100_trimmed (name; char_length(name)):
-      char_length(name) between 1 and 100 and name = btrim(name)
-    name_without_control_characters (name): not has_control_characters(name)${NOTE_RULES}
+  `${NAME_RULES}${NOTE_RULES}
     kind_of_channel (kind): kind in ('webhook', 'slack', 'teams', 'discord', 'email')
     address_of_webhook_and_email (kind): kind not in ('webhook', 'slack', 'teams', 'discord', 'email')
         or (address is null) = (kind in ('slack', 'teams', 'discord'))

@@ -43,14 +43,8 @@ function showCounts(report: Report): Markup {
     ...listGrowth(hasReviews(one) ? one.reviews : []),
     ...listStars(report, one),
   ])
-  const heads = [
-    'App',
-    'Ratings',
-    'New ratings',
-    'Reviews',
-    'New reviews',
-    ...STARS.map((count) => `${count} ★`),
-  ]
+  const stars = STARS.map((count) => `${count} ★`)
+  const heads = ['App', 'Ratings', 'New ratings', 'Reviews', 'New reviews', ...stars]
   return html`<p class="lead">Stars: reviews written in these days.</p>
 ${showTable('Ratings and reviews by app', '', heads, rows)}`
 }
